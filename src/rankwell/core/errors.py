@@ -1,0 +1,56 @@
+"""Errors that tell a user what was expected, what was found and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+LONGEST_FINDING = 120
+
+
+class RankwellError(Exception):
+    """Something the user can mend; its message is one line that a command prints without a traceback."""
+
+
+class ParameterError(RankwellError, ValueError):
+    """A parameter has a value that it cannot have."""
+
+    def __init__(self, name: str, *, expected: str, found: Any) -> None:
+        self.name = name
+        super().__init__(f"{name}: expected {expected}, found {shown(found)}")
+
+
+class FormatError(RankwellError, ValueError):
+    """A file does not say what its format promises."""
+
+    def __init__(self, path: Path | str, line: int | None, *, expected: str, found: Any) -> None:
+        self.path, self.line, self.expected, self.found = str(path), line, expected, found
+        place = f"{path}:{line}" if line is not None else f"{path}"
+        super().__init__(f"{place}: expected {expected}, found {shown(found)}")
+
+
+class MissingExtraError(RankwellError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, *, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part of Rankwell: pip install 'rankwell[{extra}]'")
+
+
+class Phrase(str):
+    """A finding in our own words, which an error shows without quotes."""
+
+    __slots__ = ()
+
+
+def shown(value: Any) -> str:
+    """The value as an error shows it: strings in double quotes, control characters escaped, long ones cut."""
+    if isinstance(value, Phrase):
+        return str(value)
+    if isinstance(value, bytes):
+        value = value[: LONGEST_FINDING + 1].decode("utf-8", errors="replace")
+    if not isinstance(value, str):
+        value = repr(value)
+        return value if len(value) <= LONGEST_FINDING else value[:LONGEST_FINDING] + "…"
+    cut = value if len(value) <= LONGEST_FINDING else value[:LONGEST_FINDING] + "…"
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
+    return f'"{escaped}"'
