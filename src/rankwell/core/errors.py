@@ -48,9 +48,9 @@ def shown(value: Any) -> str:
         return str(value)
     if isinstance(value, bytes):
         value = value[: LONGEST_FINDING + 1].decode("utf-8", errors="replace")
+    text = value if isinstance(value, str) else repr(value)
+    cut = text if len(text) <= LONGEST_FINDING else text[:LONGEST_FINDING] + "…"
     if not isinstance(value, str):
-        value = repr(value)
-        return value if len(value) <= LONGEST_FINDING else value[:LONGEST_FINDING] + "…"
-    cut = value if len(value) <= LONGEST_FINDING else value[:LONGEST_FINDING] + "…"
+        return cut
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
     return f'"{escaped}"'

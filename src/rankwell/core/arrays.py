@@ -1,0 +1,21 @@
+"""The kinds of arrays that Rankwell passes around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+TEXT = np.dtypes.StringDType()
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+# numpy's typing does not tell element types of variable-width strings apart yet.
+Strings = np.ndarray[Any, Any]
+
+
+def strings(values: Iterable[str]) -> Strings:
+    """Variable-width UTF-8 strings: 16 bytes for a short id, against 60 for a Python string."""
+    return np.array(values if isinstance(values, (list, np.ndarray)) else list(values), dtype=TEXT)

@@ -1,0 +1,124 @@
+"""Progress of long work: a bar on a terminal, a plain line now and then elsewhere, nothing when asked to be quiet."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+T = TypeVar("T")
+
+BAR_SECONDS = 0.1  # between two changes of a bar
+LINE_SECONDS = 10.0  # between two plain lines
+STRIDE = 256  # items between two looks at the clock, so that counting costs nothing
+
+
+class Progress:
+    """Counts items and shows how many there were, how fast, and how long it will still take.
+
+    with Progress("reading", unit="documents") as progress:
+        for document in progress.track(documents): ...
+
+    How much there is in all is either given (`total`, in items) or taken from the files being read (`watch`).
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        unit: str = "items",
+        total: int | None = None,
+        quiet: bool = False,
+        stream: TextIO | None = None,
+    ) -> None:
+        self.what, self.unit, self.total, self.quiet = what, unit, total, quiet
+        self.stream = stream or sys.stderr
+        self.count = 0
+        self._watched: list[tuple[Callable[[], int], int]] = []
+        self._bar: RichProgress | None = None
+        self._started = self._shown = time.monotonic()
+        self._pause = BAR_SECONDS if self.stream.isatty() else LINE_SECONDS
+
+    def __enter__(self) -> Self:
+        self._started = self._shown = time.monotonic()
+        if not self.quiet and self.stream.isatty():
+            self._bar = _bar(self.stream)
+            self._bar.add_task(self.what, total=None, state="")
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._show()
+            self._bar.stop()
+        elif not self.quiet and self._shown > self._started:  # it took long enough to have said something before
+            self._show()
+
+    def track(self, items: Iterable[T]) -> Iterator[T]:
+        """The items, counted as they pass."""
+        for item in items:
+            yield item
+            self.count += 1
+            if self.count % STRIDE == 0:
+                self._refresh()
+
+    def advance(self, items: int = 1) -> None:
+        """So many more items are done."""
+        self.count += items
+        self._refresh()
+
+    def watch(self, position: Callable[[], int], size: int) -> None:
+        """Take the share that is done from a file: its position now, and its size."""
+        self._watched.append((position, size))
+
+    def share(self) -> float | None:
+        """How much is done, from 0 to 1, or None where nobody knows."""
+        if self.total:
+            return min(1.0, self.count / self.total)
+        size = sum(size for _, size in self._watched)
+        return min(1.0, sum(position() for position, _ in self._watched) / size) if size else None
+
+    def _refresh(self) -> None:
+        if not self.quiet and time.monotonic() - self._shown >= self._pause:
+            self._show()
+
+    def _show(self) -> None:
+        self._shown = time.monotonic()
+        elapsed, share = max(self._shown - self._started, 1e-9), self.share()
+        state = f"{self.count:,} {self.unit}, {self.count / elapsed:,.0f}/s"
+        if self._bar is not None:
+            completed = share if share is not None else 0.0
+            self._bar.update(
+                self._bar.task_ids[0], completed=completed, total=None if share is None else 1.0, state=state
+            )
+            return
+        percent = "" if share is None else f"{share:.0%}, "
+        left = "" if not share else f", {elapsed / share - elapsed:,.0f} s left"
+        print(f"{self.what}: {percent}{state}{left}", file=self.stream, flush=True)
+
+
+SILENT = Progress("", quiet=True)
+"""For callers that want no display."""
+
+
+def _bar(stream: TextIO) -> RichProgress:
+    """A bar with the count and the rate; rich is loaded only when there is a terminal to draw on."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+    from rich.progress import Progress as RichProgress  # noqa: PLC0415
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(),
+    )
+    return RichProgress(*columns, console=Console(file=stream), transient=True)
