@@ -22,7 +22,7 @@ SPELLINGS = {
 def frame(columns: Mapping[str, Any]) -> pd.DataFrame:
     """A data frame of these columns."""
     try:
-        import pandas as pd  # noqa: PLC0415 -- an extra, loaded where it is used
+        import pandas as pd
     except ImportError as error:
         raise MissingExtraError("a data frame", extra="frames") from error
     return pd.DataFrame(dict(columns))

@@ -110,9 +110,9 @@ SILENT = Progress("", quiet=True)
 
 def _bar(stream: TextIO) -> RichProgress:
     """A bar with the count and the rate; rich is loaded only when there is a terminal to draw on."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415
-    from rich.progress import Progress as RichProgress  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
 
     columns = (
         TextColumn("{task.description}"),
