@@ -1,0 +1,141 @@
+"""Which column of a table is the id, which are texts, and which are metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankwell.core.document import NOTHING, Document
+from rankwell.core.errors import ParameterError, RankwellError
+
+IDS = ("_id", "id", "docno", "doc_id", "docid", "document_id", "pid", "cord_uid", "record_id", "pmid", "key", "uid")
+TEXTS = (
+    "title",
+    "abstract",
+    "body",
+    "text",
+    "contents",
+    "content",
+    "description",
+    "summary",
+    "headline",
+    "question",
+    "answer",
+    "docstring",
+)
+WORDS_OF_A_TEXT = 4.0  # a column with more words than this on average is a text, not a label
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """What a user says about the columns; what is None is guessed (`choose_columns`)."""
+
+    id: str | None = None
+    fields: Mapping[str, str] | None = None
+    metadata: tuple[str, ...] | None = None
+
+    @classmethod
+    def parse(cls, id_column: str | None, fields: str | None, metadata: str | None) -> ColumnChoice:
+        """From the words of a command: `--id ID --fields title,body=Content --metadata year,source`."""
+        return cls(
+            id_column, None if fields is None else _pairs(fields), None if metadata is None else tuple(_pairs(metadata))
+        )
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A mapping from a table's columns to a document.
+
+    `id` is the id's column (None: rows are numbered from 1). `fields` maps field names to columns. `metadata` names the
+    columns to keep as metadata; None keeps every other column. A column `metadata` that holds an object is unfolded.
+    """
+
+    id: str | None
+    fields: Mapping[str, str]
+    metadata: tuple[str, ...] | None = None
+
+    def document(self, row: Mapping[str, Any], number: int) -> Document:
+        """The document in a row. Raises ValueError with a short reason where there is none."""
+        docno = str(number) if self.id is None else identifier(row.get(self.id), self.id)
+        fields = {name: plain_text(value) for name, column in self.fields.items() if (value := row.get(column))}
+        if len(row) <= len(fields) + (self.id is not None):  # nothing is left to be metadata
+            return Document(docno, fields)
+        return Document(docno, fields, self._metadata(row))
+
+    def _metadata(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        taken = {self.id, *self.fields.values()}
+        names = [name for name in row if name not in taken] if self.metadata is None else self.metadata
+        found: dict[str, Any] = {}
+        for name in names:
+            value = row.get(name)
+            if name == "metadata" and isinstance(value, dict):
+                found.update(value)
+            elif value is not None and value != "":
+                found[name] = value
+        return found or NOTHING
+
+
+def identifier(value: Any, column: str) -> str:
+    """An id as text: a non-empty string or a whole number."""
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError(f"an id in {column!r}")
+
+
+def plain_text(value: Any) -> str:
+    """A field's text: a string as it is, a list of strings as paragraphs, a number as it is written."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return "\n".join(value)
+    if isinstance(value, (int, float)):
+        return str(value)
+    raise ValueError("text in every field")
+
+
+def choose_columns(rows: Sequence[Mapping[str, Any]], choice: ColumnChoice, where: str) -> Columns:
+    """What the user named; the rest guessed from the first rows: usual names, and columns that hold sentences."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    _check_named(choice, names, where)
+    by_lower = {name.lower(): name for name in reversed(names)}
+    id_column = choice.id or next((by_lower[known] for known in IDS if known in by_lower), None)
+    if choice.fields:
+        return Columns(id_column, choice.fields, choice.metadata)
+    taken = {id_column, *(choice.metadata or ())}
+    texts = [name for name in names if name not in taken and _is_text(name, [row.get(name) for row in rows])]
+    if not texts:
+        raise RankwellError(
+            f"{where}: expected a column with text, found {', '.join(names) or 'no columns'}: name it with --fields"
+        )
+    return Columns(id_column, _title_first({name.lower(): name for name in texts}), choice.metadata)
+
+
+def _check_named(choice: ColumnChoice, names: Sequence[str], where: str) -> None:
+    named = [choice.id, *(choice.fields or {}).values(), *(choice.metadata or ())]
+    for name in named:
+        if name is not None and name not in names:
+            raise RankwellError(f"{where}: expected a column {name!r}, found {', '.join(names) or 'none'}")
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """`title,body=Content` as {title: title, body: Content}."""
+    parts = [part.partition("=") for part in text.split(",") if part.strip()]
+    if not parts:
+        raise ParameterError("columns", expected="names separated by commas", found=text)
+    return {name.strip(): (column or name).strip() for name, _, column in parts}
+
+
+def _is_text(name: str, values: Sequence[Any]) -> bool:
+    texts = [value for value in values if isinstance(value, str) and value]
+    if not texts:
+        return False
+    return name.lower() in TEXTS or sum(len(text.split()) for text in texts) / len(texts) > WORDS_OF_A_TEXT
+
+
+def _title_first(fields: Mapping[str, str]) -> dict[str, str]:
+    """The known text names in the order in which people read them, then the others as they stand."""
+    known = [name for name in TEXTS if name in fields]
+    return {name: fields[name] for name in [*known, *(name for name in fields if name not in known)]}

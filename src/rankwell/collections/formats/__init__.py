@@ -1,0 +1,3 @@
+"""One file a format."""
+
+from __future__ import annotations

@@ -1,0 +1,154 @@
+"""The BEIR layout: `corpus.jsonl`, `queries.jsonl` and `qrels/*.tsv` in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rankwell.collections.columns import ColumnChoice, Columns, choose_columns, identifier
+from rankwell.collections.formats.jsonl import documents_of_rows, json_rows, write_json_rows
+from rankwell.collections.lines import text_lines
+from rankwell.collections.reading import Reading
+from rankwell.core.document import Document
+from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.core.files import atomic_write
+from rankwell.core.judgments import Judgment, Judgments
+from rankwell.core.query import Query
+
+COLUMNS = Columns("_id", {"title": "title", "text": "text"})
+HEADER = ("query-id", "corpus-id", "score")
+
+
+class BeirCorpus:
+    """`corpus.jsonl`, or the folder that holds it: `{"_id": ..., "title": ..., "text": ...}` a line."""
+
+    name = "beir"
+    suffixes = ()
+
+    def recognises(self, path: Path, start: str) -> bool:
+        """A folder with a corpus, or JSON lines whose first object has an `_id` and a `text`."""
+        if path.is_dir():
+            return corpus_file(path) is not None
+        first = start.partition("\n")[0]
+        return first.startswith("{") and '"_id"' in first and '"text"' in first and "corpus" in path.name
+
+    def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
+        """The documents; further keys of a line become metadata."""
+        file = corpus_file(path) if path.is_dir() else path
+        if file is None:
+            raise RankwellError(f"{path}: expected a file corpus.jsonl or corpus.jsonl.gz in the folder, found none")
+        rows = json_rows(file, reading)
+        columns = (
+            COLUMNS
+            if choice == ColumnChoice()
+            else choose_columns([{"_id": "", "title": "", "text": ""}], choice, str(file))
+        )
+        return documents_of_rows(file, rows, columns, reading)
+
+    def write(self, path: Path, documents: Iterable[Document]) -> None:
+        """A folder with a `corpus.jsonl`; a document's fields other than title are joined as its text."""
+        write_json_rows(path / "corpus.jsonl", map(corpus_row, documents))
+
+
+class BeirQueries:
+    """`queries.jsonl`: `{"_id": ..., "text": ...}` a line."""
+
+    name = "beir"
+    suffixes = (".jsonl",)
+
+    def recognises(self, path: Path, start: str) -> bool:
+        """A BEIR folder, or JSON lines."""
+        return queries_file(path).is_file() if path.is_dir() else start.lstrip().startswith("{")
+
+    def read(self, path: Path, reading: Reading) -> Iterator[Query]:
+        """The queries; every other string of a line is a further wording, `metadata` is passed over."""
+        file = queries_file(path) if path.is_dir() else path
+        for number, row in json_rows(file, reading):
+            try:
+                yield _query(row)
+            except ValueError as error:
+                reading.problems.add(
+                    FormatError(file, number, expected=str(error), found=Phrase(", ".join(row) or "an empty object"))
+                )
+
+    def write(self, path: Path, queries: Iterable[Query]) -> None:
+        """The default wording is written as `text`, further ones under their names."""
+        write_json_rows(path / "queries.jsonl" if path.is_dir() else path, map(query_row, queries))
+
+
+class BeirQrels:
+    """`qrels/test.tsv`: a header, then `query-id corpus-id score` separated by tabs."""
+
+    name = "beir"
+    suffixes = (".tsv",)
+
+    def recognises(self, path: Path, start: str) -> bool:
+        """Whether the first line is the header."""
+        return path.is_file() and start.partition("\n")[0].strip().split("\t")[:2] == list(HEADER[:2])
+
+    def read(self, path: Path, reading: Reading) -> Iterator[Judgment]:
+        """The judgments."""
+        for number, line in text_lines(path, reading):
+            parts = line.split("\t")
+            if (number == 1 and parts[:2] == list(HEADER[:2])) or not line.strip():
+                continue
+            try:
+                qid, docno, grade = parts
+                yield Judgment(qid, docno, int(grade))
+            except ValueError:
+                expected = "three columns (query-id corpus-id score) separated by tabs, the score a whole number"
+                reading.problems.add(FormatError(path, number, expected=expected, found=line))
+
+    def write(self, path: Path, judgments: Judgments) -> None:
+        """Header and rows."""
+        with atomic_write(path) as file:
+            file.write("\t".join(HEADER).encode() + b"\n")
+            for qid, docno, grade in judgments.rows():
+                if "\t" in qid + docno or "\n" in qid + docno:
+                    raise RankwellError(f"{path}: ids with tabs or line breaks cannot be written: {qid!r}, {docno!r}")
+                file.write(f"{qid}\t{docno}\t{grade}\n".encode())
+
+
+def corpus_file(folder: Path) -> Path | None:
+    """The corpus in a BEIR folder, plain or gzipped."""
+    return next((file for file in (folder / "corpus.jsonl", folder / "corpus.jsonl.gz") if file.is_file()), None)
+
+
+def queries_file(folder: Path) -> Path:
+    """Where a BEIR folder has its queries."""
+    packed = folder / "queries.jsonl.gz"
+    return packed if packed.is_file() else folder / "queries.jsonl"
+
+
+def corpus_row(document: Document) -> dict[str, Any]:
+    """A document as BEIR has it."""
+    others = [name for name in document.fields if name != "title"]
+    row: dict[str, Any] = {
+        "_id": document.id,
+        "title": document.fields.get("title", ""),
+        "text": document.text(*others) if others else "",
+    }
+    if document.metadata:
+        row["metadata"] = dict(document.metadata)
+    return row
+
+
+def query_row(query: Query) -> dict[str, Any]:
+    """A query as BEIR has it."""
+    names = list(query.texts)
+    return {
+        "_id": query.id,
+        "text": query.text(),
+        **{name: query.texts[name] for name in names[1:] if name not in ("_id", "text")},
+    }
+
+
+def _query(row: dict[str, Any]) -> Query:
+    id_key = next((key for key in ("_id", "id", "qid", "query_id") if key in row), "_id")
+    texts = {key: value for key, value in row.items() if isinstance(value, str) and key != id_key}
+    if not texts:
+        raise ValueError("a query text")
+    default = next((key for key in ("text", "query", "title") if key in texts), next(iter(texts)))
+    ordered = {default: texts[default], **texts}
+    return Query(identifier(row.get(id_key), id_key), ordered)

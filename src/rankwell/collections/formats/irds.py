@@ -1,0 +1,58 @@
+"""Any collection of the ir_datasets catalogue, by its id: `irds:beir/scifact/test`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rankwell.core.document import NOTHING, Document
+from rankwell.core.errors import MissingExtraError, RankwellError
+from rankwell.core.judgments import Judgment
+from rankwell.core.query import Query
+
+PREFIX = "irds:"
+
+
+def dataset(name: str) -> Any:
+    """The dataset of that id."""
+    try:
+        import ir_datasets
+    except ImportError as error:
+        raise MissingExtraError(f"{PREFIX}{name}", extra="irds") from error
+    try:
+        return ir_datasets.load(name)
+    except KeyError as error:
+        raise RankwellError(
+            f"{PREFIX}{name}: expected an id of the ir_datasets catalogue, found none of that name"
+        ) from error
+
+
+def documents(name: str) -> Iterator[Document]:
+    """Every string of a document but its id and URL is a field; the rest is metadata."""
+    for row in _handler(name, "docs")():
+        values = {key: value for key, value in row._asdict().items() if key != "doc_id" and value not in (None, "")}
+        fields = {key: value for key, value in values.items() if isinstance(value, str) and key != "url"}
+        metadata = {key: value for key, value in values.items() if key not in fields}
+        yield Document(str(row.doc_id), fields, metadata or NOTHING)
+
+
+def queries(name: str) -> Iterator[Query]:
+    """Every string of a query but its id is a wording."""
+    for row in _handler(name, "queries")():
+        texts = {
+            key: value for key, value in row._asdict().items() if key != "query_id" and isinstance(value, str) and value
+        }
+        yield Query(str(row.query_id), texts)
+
+
+def judgments(name: str) -> Iterator[Judgment]:
+    """The judgments."""
+    for row in _handler(name, "qrels")():
+        yield Judgment(str(row.query_id), str(row.doc_id), int(row.relevance))
+
+
+def _handler(name: str, kind: str) -> Any:
+    found = dataset(name)
+    if not getattr(found, f"has_{kind}")():
+        raise RankwellError(f"{PREFIX}{name}: expected a dataset with {kind}, found one without")
+    return getattr(found, f"{kind}_iter")

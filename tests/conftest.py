@@ -1,0 +1,35 @@
+"""What tests share: the data folder, and the rule for things that may be missing on a machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def require(name: str, *, there: bool, how: str) -> None:
+    """Skip with a line where something is not there; fail where RANKWELL_REQUIRE names it (CI names everything)."""
+    if there:
+        return
+    message = f"{name} is not here: {how}"
+    if name in os.environ.get("RANKWELL_REQUIRE", "").split(","):
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder with real collections: RANKWELL_DATA, or shared/data beside the project."""
+    folder = Path(os.environ.get("RANKWELL_DATA") or ROOT.parent / "shared" / "data")
+    require("data", there=folder.is_dir(), how="set RANKWELL_DATA to a folder of BEIR collections")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test touches the user's caches or a hub."""
+    monkeypatch.setenv("RANKWELL_HOME", str(tmp_path_factory.getbasetemp() / "home"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
