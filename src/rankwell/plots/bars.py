@@ -1,0 +1,155 @@
+"""Amounts side by side: labelled bars, columns over whole numbers such as years, and stacked columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwell.core import ParameterError
+from rankwell.plots.picture import Picture
+from rankwell.plots.style import (
+    HEIGHT,
+    PALETTE,
+    drawing,
+    figure_text,
+    legend_below,
+    new_axes,
+    ramp,
+    whole_numbers,
+    words,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LONGEST_BAR_LABEL = 24
+LONGEST_COLUMN_LABEL = 14
+# Column labels with more letters in all are turned upright.
+LETTERS_ABREAST = 45
+# The room of so many columns is kept even for one, lest it look like a wall.
+FEWEST_COLUMNS = 6
+# More columns than this have no room for a name each, and more than the second no room for a gap between them.
+MOST_NAMED_COLUMNS = 12
+MOST_SEPARATE_COLUMNS = 80
+# Above this many columns neighbours are averaged: a picture has no more dots than that.
+MOST_COLUMNS = 200
+
+
+def bars(
+    labels: Sequence[str], series: Mapping[str, Sequence[float]], *, title: str, x: str, unit: str = ""
+) -> Picture:
+    """Horizontal bars, one group for each label, with the amount written at the end of each bar."""
+    amounts = _checked(labels, series)
+    thickness = (0.6 if len(amounts) == 1 else 0.8) / len(amounts)
+    with drawing():
+        figure, axes = new_axes(title, x=x, height=_bars_height(len(labels), len(amounts)))
+        axes.grid(visible=False, axis="y")
+        places = np.arange(len(labels), dtype=np.float64)
+        for number, (name, lengths) in enumerate(amounts.items()):
+            offset = (number - (len(amounts) - 1) / 2) * thickness
+            colour = PALETTE[number % len(PALETTE)]
+            drawn = axes.barh(places + offset, lengths, thickness * 0.92, color=colour, label=words(name))
+            axes.bar_label(drawn, [figure_text(length) + unit for length in lengths], padding=3, fontsize=8)
+        axes.set_yticks(places, [words(label, LONGEST_BAR_LABEL) for label in labels])
+        axes.tick_params(axis="y", length=0)
+        axes.invert_yaxis()
+        axes.margins(x=0.16)
+        axes.xaxis.set_major_formatter(lambda value, _: figure_text(value))
+        legend_below(figure, axes)
+    return Picture(figure, words(title), _said(title, labels, amounts, unit))
+
+
+def columns(counts: Mapping[int, float], *, title: str, x: str, y: str = "documents") -> Picture:
+    """Vertical bars over whole numbers (years, grades); numbers in between that do not occur leave a gap."""
+    if not counts:
+        raise ParameterError("counts", expected="at least one number", found="none")
+    first, last = min(counts), max(counts)
+    most = max(counts, key=lambda number: (counts[number], number))
+    with drawing():
+        figure, axes = new_axes(title, x=x, y=y)
+        axes.grid(visible=False, axis="x")
+        axes.bar(list(counts), list(counts.values()), 0.85, color=PALETTE[0])
+        whole_numbers(axes.xaxis)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")  # the year 2,020 is no year
+        beside = max(0.7, (FEWEST_COLUMNS - (last - first)) / 2)
+        axes.set_xlim(first - beside, last + beside)
+        whole_numbers(axes.yaxis)
+    spread = f"from {first} to {last}, most of them ({figure_text(counts[most])}) at {most}"
+    return Picture(figure, words(title), f"{title}: {figure_text(sum(counts.values()))} {y}, {x} {spread}.")
+
+
+def stacked_bars(
+    labels: Sequence[str], series: Mapping[str, Sequence[float]], *, title: str, x: str, y: str
+) -> Picture:
+    """One column for each label, built up from the series in their order; hundreds of labels become one skyline."""
+    amounts = _checked(labels, series)
+    heights = np.stack(list(amounts.values()))
+    if len(labels) > MOST_COLUMNS:
+        heights = _thinned(heights)
+    with drawing():
+        figure, axes = new_axes(title, x=x, y=y, height=HEIGHT + 0.3)
+        axes.grid(visible=False, axis="x")
+        _stack(axes, list(amounts), heights)
+        if len(labels) <= MOST_NAMED_COLUMNS:
+            shown = [words(label, LONGEST_COLUMN_LABEL) for label in labels]
+            upright = sum(map(len, shown)) > LETTERS_ABREAST
+            axes.set_xticks(range(len(labels)), shown, rotation=90 if upright else 0)
+        else:
+            axes.set_xticks([])
+        axes.set_xlim(-0.7, heights.shape[1] - 0.3)
+        whole_numbers(axes.yaxis)
+        legend_below(figure, axes)
+    parts = ", ".join(f"{name} {figure_text(float(of_all.sum()))}" for name, of_all in amounts.items())
+    return Picture(figure, words(title), f"{title}: {y} of {figure_text(len(labels))} {x}; in all {parts}.")
+
+
+def _bars_height(labels: int, series: int) -> float:
+    """Inches for the frame, the bars and the legend."""
+    return 0.95 + labels * max(0.32, 0.24 * series) + (0.3 if series > 1 else 0)
+
+
+def _stack(axes: Axes, names: Sequence[str], heights: npt.NDArray[np.float64]) -> None:
+    """Draw the layers bottom up, as bars while there is room between them."""
+    places = np.arange(heights.shape[1])
+    edges = np.arange(heights.shape[1] + 1) - 0.5
+    bottom = np.zeros(heights.shape[1])
+    for name, layer, colour in zip(names, heights, ramp(len(names)), strict=True):
+        if heights.shape[1] <= MOST_SEPARATE_COLUMNS:
+            axes.bar(places, layer, 0.85, bottom=bottom, color=colour, label=words(name))
+        else:
+            axes.stairs(bottom + layer, edges, baseline=bottom, fill=True, color=colour, linewidth=0, label=words(name))
+        bottom = bottom + layer
+
+
+def _thinned(heights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """At most `MOST_COLUMNS` columns, each the mean of a run of neighbours."""
+    starts = np.linspace(0, heights.shape[1], MOST_COLUMNS, endpoint=False).astype(np.int64)
+    sizes = np.diff(np.append(starts, heights.shape[1]))
+    means: npt.NDArray[np.float64] = np.add.reduceat(heights, starts, axis=1) / sizes
+    return means
+
+
+def _checked(labels: Sequence[str], series: Mapping[str, Sequence[float]]) -> dict[str, npt.NDArray[np.float64]]:
+    """The series as arrays, each with one amount for each label."""
+    amounts = {name: np.asarray(values, dtype=np.float64) for name, values in series.items()}
+    if not labels or not amounts:
+        raise ParameterError("series", expected="at least one label and one series", found=list(series))
+    for name, values in amounts.items():
+        if len(values) != len(labels):
+            raise ParameterError(f"series {name}", expected=f"{len(labels)} amounts, one a label", found=len(values))
+    return amounts
+
+
+def _said(title: str, labels: Sequence[str], amounts: Mapping[str, npt.NDArray[np.float64]], unit: str) -> str:
+    """The bars in words."""
+    groups = []
+    for place, label in enumerate(labels):
+        values = [f"{figure_text(float(of_all[place]))}{unit}" for of_all in amounts.values()]
+        named = [
+            f"{value} ({name})" if len(amounts) > 1 else value for value, name in zip(values, amounts, strict=True)
+        ]
+        groups.append(f"{label} {', '.join(named)}")
+    return f"{title}: {'; '.join(groups)}."

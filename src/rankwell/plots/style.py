@@ -1,0 +1,142 @@
+"""The one look of all pictures: fonts, sizes, colours, and the rules for words in them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import unicodedata
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rankwell.core import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which people with any common colour blindness tell apart. Yellow is left out, too pale on
+# white for a line; the order puts strong contrasts first.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
+# Line kinds go with the colours, so that a black-and-white print can still be read.
+DASHES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+INK = "#222222"
+MUTED = "#5A5A5A"
+GRID = "#E3E3E3"
+
+# Narrow on purpose: on a phone's 360 pixels the letters stay above 9 pixels, and two pictures fit a page's width.
+WIDTH, HEIGHT = 4.8, 3.0
+LONGEST_LABEL = 60
+
+LOOK: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": MUTED,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 10,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlepad": 8,
+    "axes.unicode_minus": True,
+    "figure.facecolor": "white",
+    "font.family": ["sans-serif"],
+    # DejaVu comes with matplotlib, so the layout is the same everywhere; the others are for viewers of an SVG.
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
+    "font.size": 10,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4,
+    "pdf.fonttype": 42,  # TrueType, which publishers ask for
+    "savefig.dpi": 200,
+    "svg.fonttype": "none",  # words stay words: they can be found, copied and read aloud
+    "svg.hashsalt": "rankwell",  # the same picture has the same ids, hence the same bytes
+    "text.color": INK,
+    "text.parse_math": False,  # a dollar sign in a query is a dollar sign
+    "xtick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "xtick.labelsize": 9,
+    "ytick.color": MUTED,
+    "ytick.labelcolor": INK,
+    "ytick.labelsize": 9,
+}
+
+_one_at_a_time = threading.RLock()
+
+
+@contextlib.contextmanager
+def drawing() -> Iterator[None]:
+    """The look, for the length of a block. One thread at a time: matplotlib's settings belong to the process."""
+    matplotlib = _matplotlib()
+    with _one_at_a_time, matplotlib.rc_context(), warnings.catch_warnings():
+        # Neither a user's matplotlibrc nor a style set by other code may change our bytes.
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(LOOK)
+        # A script that DejaVu lacks is drawn as boxes; that is no reason to frighten the user of a command.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
+
+
+def new_axes(title: str, *, x: str = "", y: str = "", height: float = HEIGHT) -> tuple[Figure, Axes]:
+    """An empty picture with its words in place; call it inside `drawing()`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(words(title))
+    axes.set_xlabel(words(x))
+    axes.set_ylabel(words(y))
+    return figure, axes
+
+
+def whole_numbers(axis: Axis, most: int = 7) -> None:
+    """Ticks at whole numbers only, with thousands apart: there is no half document."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(lambda value, _: figure_text(value))
+
+
+def legend_below(figure: Figure, axes: Axes, most: int = 4) -> None:
+    """A legend that covers nothing that is drawn; none where there is nothing to tell apart."""
+    handles, names = axes.get_legend_handles_labels()
+    if len(names) > 1:
+        figure.legend(handles, names, loc="outside lower left", ncols=min(len(names), most), columnspacing=1.4)
+
+
+def ramp(steps: int) -> list[str]:
+    """Colours from pale to dark for things that have an order, such as grades; told apart without seeing colour."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    places = [0.2 + 0.75 * step / max(1, steps - 1) for step in range(steps)]
+    return [to_hex(colormaps["YlGnBu"](place)) for place in places]
+
+
+def words(text: str, longest: int = LONGEST_LABEL) -> str:
+    """Text as a picture shows it: on one line, without characters that no file format can hold, not too long."""
+    kept = "".join(char if unicodedata.category(char)[0] != "C" else "\ufffd" for char in " ".join(text.split()))
+    return kept if len(kept) <= longest else kept[: longest - 1] + "…"
+
+
+def figure_text(value: float, digits: int = 1) -> str:
+    """A number as people read it: 1,234 or 12.5, without a useless `.0`."""
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise MissingExtraError("pictures", extra="plots") from error
+    return mpl
