@@ -1,1 +1,29 @@
+"""Text in, terms out: tokenising, stop words, stemming, and the cleaning of text features."""
 
+from __future__ import annotations
+
+from rankwell.analysis.analyzer import LANGUAGES, STEMMERS, Analyzer
+from rankwell.analysis.clean import (
+    clean,
+    drop_line_breaks,
+    drop_links,
+    drop_numbers,
+    drop_stopwords,
+    lemma,
+    lemmatise_words,
+)
+from rankwell.analysis.stopwords import STOPWORDS
+
+__all__ = [
+    "LANGUAGES",
+    "STEMMERS",
+    "STOPWORDS",
+    "Analyzer",
+    "clean",
+    "drop_line_breaks",
+    "drop_links",
+    "drop_numbers",
+    "drop_stopwords",
+    "lemma",
+    "lemmatise_words",
+]

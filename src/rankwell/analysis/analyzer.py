@@ -1,0 +1,182 @@
+"""The analyzer: which terms a text is found by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import Stemmer
+
+from rankwell.analysis.characters import Preparation
+from rankwell.analysis.cjk import bigram_spans, bigrams, pieces
+from rankwell.analysis.stopwords import STOPWORDS
+from rankwell.analysis.terms import ENGLISH_TIOUS, Terms, leading_marks, stemmer, token
+from rankwell.core import ParameterError
+
+# Raised whenever the same text would give other terms, so that an index can tell.
+VERSION = 1
+
+SNOWBALL = frozenset(Stemmer.algorithms())
+STEMMERS = tuple(sorted(SNOWBALL | {ENGLISH_TIOUS, "none"}))
+LANGUAGES = tuple(sorted(SNOWBALL - {"porter", "dutch_porter"} | {"cjk", "none"}))
+
+FIRST_MARK = "\u0300"  # no combining mark has a lower code
+
+# A term, its place among the tokens, and the start and end of what is written for it. A plain tuple, because an index
+# makes one for every token that it reads.
+Occurrence = tuple[str, int, int, int]
+
+
+@dataclass(frozen=True)
+class Analyzer:
+    """Turns text into terms; queries and documents go through the same one.
+
+    `language` is a Snowball language, "cjk" or "none". `stopwords` names a list ("lucene", "nltk", "s0", "none") or is
+    a tuple of words; "default" is Lucene's list for English and none for the others. `stemmer` is True for the
+    language's own, False for none, or a name: any Snowball algorithm ("english", "porter", ...) or "english+tious",
+    which also joins "infectious" with "infection". What "default" and True stand for is settled when
+    the analyzer is made, so that its `repr` and its `config()` say it in full.
+    """
+
+    language: str = "english"
+    stopwords: str | tuple[str, ...] = "default"
+    stemmer: str | bool = True
+
+    def __post_init__(self) -> None:
+        if self.language not in LANGUAGES:
+            raise ParameterError("language", expected="one of " + ", ".join(LANGUAGES), found=self.language)
+        object.__setattr__(self, "stemmer", settled_stemmer(self.stemmer, self.language))
+        object.__setattr__(self, "stopwords", settled_stopwords(self.stopwords, self.language))
+        if isinstance(self.stopwords, tuple):
+            for word in self.stopwords:
+                if self._token(word) is None:
+                    raise ParameterError("stopwords", expected="words of one token each", found=word)
+
+    def __call__(self, text: str) -> list[str]:
+        """The terms of a text in their order, with repeats, without stop words."""
+        if self.language == "cjk":
+            return list(self._cjk_terms(text))
+        return list(filter(None, map(self._terms.__getitem__, self._prepare(text).split())))
+
+    def positions(self, text: str) -> list[Occurrence]:
+        """The same terms with their places: (term, position, start, end).
+
+        Positions count the stop words, so that a phrase keeps its gaps; start and end are those of the word in the
+        text as it was given.
+        """
+        prepared = self._prepare(text)
+        found = self._cjk_occurrences(prepared) if self.language == "cjk" else self._occurrences(prepared)
+        origins = self._prepare.origins(text, prepared)
+        if origins is None:
+            return found
+        return [(term, position, origins[start], origins[end - 1] + 1) for term, position, start, end in found]
+
+    def config(self) -> dict[str, Any]:
+        """What an index writes down to be opened with the same analysis: plain JSON values."""
+        stopwords = list(self.stopwords) if isinstance(self.stopwords, tuple) else self.stopwords
+        return {"version": VERSION, "language": self.language, "stopwords": stopwords, "stemmer": self.stemmer}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The analyzer that a `config()` describes."""
+        parameters = dict(config)
+        version = parameters.pop("version", VERSION)
+        if version != VERSION:
+            raise ParameterError("analyzer version", expected=str(VERSION), found=version)
+        unknown = parameters.keys() - cls.__dataclass_fields__.keys()
+        if unknown:
+            expected = "only " + ", ".join(cls.__dataclass_fields__)
+            raise ParameterError("analyzer config", expected=expected, found=", ".join(sorted(unknown)))
+        if isinstance(parameters.get("stopwords"), list):
+            parameters["stopwords"] = tuple(parameters["stopwords"])
+        return cls(**parameters)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        # What has been remembered is worth less than the time to send it to another process.
+        return type(self), (self.language, self.stopwords, self.stemmer)
+
+    @cached_property
+    def _prepare(self) -> Preparation:
+        return Preparation(self.language)
+
+    @cached_property
+    def _terms(self) -> Terms:
+        words = STOPWORDS[self.stopwords] if isinstance(self.stopwords, str) else self.stopwords
+        tokens = map(self._token, words)
+        # A listed "don't" is two tokens where apostrophes separate, and then can never be met.
+        stopwords = frozenset(token for token in tokens if token is not None)
+        return Terms(stemmer(str(self.stemmer)), stopwords, possessives=self.language == "english")
+
+    def _token(self, word: str) -> str | None:
+        """The word as it is compared; None where it is not exactly one token."""
+        found = self._prepare(word).split()
+        return (token(found[0]) or None) if len(found) == 1 else None
+
+    def _occurrences(self, prepared: str) -> list[Occurrence]:
+        term_of = self._terms.__getitem__
+        found: list[Occurrence] = []
+        position = at = 0
+        for word in prepared.split(" "):
+            if word:
+                term = term_of(word)
+                end = at + len(word)
+                if term:
+                    start = at if word < FIRST_MARK else at + leading_marks(word)
+                    found.append((term, position, start, end))
+                position += term != ""
+                at = end
+            at += 1
+        return found
+
+    def _cjk_terms(self, text: str) -> Iterator[str]:
+        terms = self._terms
+        for piece, _, is_cjk in pieces(self._prepare(text)):
+            if is_cjk:
+                pairs = bigrams(piece)
+                yield from (pair for pair in pairs if pair not in terms.stopwords) if terms.stopwords else pairs
+            elif term := terms[piece]:
+                yield term
+
+    def _cjk_occurrences(self, prepared: str) -> list[Occurrence]:
+        terms = self._terms
+        found: list[Occurrence] = []
+        position = 0
+        for piece, at, is_cjk in pieces(prepared):
+            if is_cjk:
+                pairs = bigram_spans(piece)
+                found += [
+                    (pair, place, at + start, at + end)
+                    for place, (pair, start, end) in enumerate(pairs, position)
+                    if pair not in terms.stopwords
+                ]
+                position += len(pairs)
+                continue
+            term = terms[piece]
+            if term:
+                found.append((term, position, at + leading_marks(piece), at + len(piece)))
+            position += term != ""
+        return found
+
+
+def settled_stopwords(stopwords: Any, language: str) -> str | tuple[str, ...]:
+    """The name of a list or the words themselves, checked."""
+    if stopwords == "default":
+        return "lucene" if language == "english" else "none"
+    if isinstance(stopwords, str) and stopwords in STOPWORDS:
+        return stopwords
+    if isinstance(stopwords, tuple) and all(isinstance(word, str) for word in stopwords):
+        return stopwords
+    raise ParameterError("stopwords", expected=f"one of {', '.join(STOPWORDS)}, or a tuple of words", found=stopwords)
+
+
+def settled_stemmer(stemmer: Any, language: str) -> str:
+    """The name of a Snowball algorithm, or "none"."""
+    if stemmer is True:
+        return language if language in SNOWBALL else "none"
+    if stemmer is False:
+        return "none"
+    if isinstance(stemmer, str) and stemmer in STEMMERS:
+        return stemmer
+    raise ParameterError("stemmer", expected=f"True, False or one of {', '.join(STEMMERS)}", found=stemmer)
