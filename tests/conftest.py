@@ -6,8 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from rankwell.core import home
+
+settings.register_profile("rankwell", deadline=None)  # machines are shared: a slow example is no mistake
+settings.load_profile("rankwell")
 
 ROOT = Path(__file__).parents[1]
+MODELS_HOME = home()  # before any test is given a home of its own
 
 
 def require(name: str, *, there: bool, how: str) -> None:
@@ -25,6 +32,14 @@ def data() -> Path:
     """The folder with real collections: RANKWELL_DATA, or shared/data beside the project."""
     folder = Path(os.environ.get("RANKWELL_DATA") or ROOT.parent / "shared" / "data")
     require("data", there=folder.is_dir(), how="set RANKWELL_DATA to a folder of BEIR collections")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    """The folder of fetched models: `make setup` puts them into RANKWELL_HOME."""
+    folder = MODELS_HOME / "models"
+    require("models", there=(folder / "minilm-l6").is_dir(), how="run `make setup`, or `rankwell models add minilm-l6`")
     return folder
 
 

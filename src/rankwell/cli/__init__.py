@@ -1,1 +1,80 @@
+"""The command line: one thin module a command. Parsing and printing live here, everything else in the library."""
 
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from types import FrameType
+
+import typer
+
+from rankwell import __version__
+from rankwell.cli.compare import compare
+from rankwell.cli.convert import convert
+from rankwell.cli.demo import demo
+from rankwell.cli.evaluate import evaluate
+from rankwell.cli.models import models
+from rankwell.cli.stats import stats
+from rankwell.cli.sweep import sweep
+from rankwell.core.errors import RankwellError
+
+__all__ = ["app", "main"]
+
+DONE, MISTAKE, INTERRUPTED = 0, 1, 3
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(stats)
+app.command()(convert)
+app.command()(evaluate)
+app.command()(compare)
+app.command()(sweep)
+app.add_typer(models, name="models")
+app.command()(demo)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"rankwell {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Say which version this is."
+    ),
+) -> None:
+    """From a pile of documents to a ranking people can trust."""
+
+
+class Interrupted(BaseException):
+    """Ctrl-C. A class of our own, because typer would turn KeyboardInterrupt into an exit code that says nothing."""
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one line on stderr, never a traceback."""
+    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        app()
+    except RankwellError as error:
+        print(f"rankwell: {error}", file=sys.stderr)
+        sys.exit(MISTAKE)
+    except Interrupted:
+        print("rankwell: interrupted; nothing was left half-written, run the same command again", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(DONE)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 -- what a signal handler is given
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C is meant
+    raise Interrupted

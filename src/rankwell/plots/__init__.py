@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from rankwell.plots.bars import bars, columns, stacked_bars
+from rankwell.plots.differences import differences
 from rankwell.plots.histogram import histogram
 from rankwell.plots.lines import Line, lines
 from rankwell.plots.picture import Picture
+from rankwell.plots.spread import spread
 
-__all__ = ["Line", "Picture", "bars", "columns", "histogram", "lines", "stacked_bars"]
+__all__ = ["Line", "Picture", "bars", "columns", "differences", "histogram", "lines", "spread", "stacked_bars"]

@@ -12,6 +12,7 @@ from rankwell.core import ParameterError
 from rankwell.plots.picture import Picture
 from rankwell.plots.style import (
     HEIGHT,
+    OUTSIDE,
     PALETTE,
     drawing,
     figure_text,
@@ -39,7 +40,13 @@ MOST_COLUMNS = 200
 
 
 def bars(
-    labels: Sequence[str], series: Mapping[str, Sequence[float]], *, title: str, x: str, unit: str = ""
+    labels: Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    *,
+    title: str,
+    x: str,
+    unit: str = "",
+    digits: int = 1,
 ) -> Picture:
     """Horizontal bars, one group for each label, with the amount written at the end of each bar."""
     amounts = _checked(labels, series)
@@ -52,14 +59,14 @@ def bars(
             offset = (number - (len(amounts) - 1) / 2) * thickness
             colour = PALETTE[number % len(PALETTE)]
             drawn = axes.barh(places + offset, lengths, thickness * 0.92, color=colour, label=words(name))
-            axes.bar_label(drawn, [figure_text(length) + unit for length in lengths], padding=3, fontsize=8)
+            axes.bar_label(drawn, [figure_text(length, digits) + unit for length in lengths], padding=3, fontsize=8)
         axes.set_yticks(places, [words(label, LONGEST_BAR_LABEL) for label in labels])
         axes.tick_params(axis="y", length=0)
         axes.invert_yaxis()
         axes.margins(x=0.16)
-        axes.xaxis.set_major_formatter(lambda value, _: figure_text(value))
+        axes.xaxis.set_major_formatter(lambda value, _: figure_text(value, digits))
         legend_below(figure, axes)
-    return Picture(figure, words(title), _said(title, labels, amounts, unit))
+    return Picture(figure, words(title), _said(title, labels, amounts, unit, digits))
 
 
 def columns(counts: Mapping[int, float], *, title: str, x: str, y: str = "documents") -> Picture:
@@ -82,9 +89,18 @@ def columns(counts: Mapping[int, float], *, title: str, x: str, y: str = "docume
 
 
 def stacked_bars(
-    labels: Sequence[str], series: Mapping[str, Sequence[float]], *, title: str, x: str, y: str
+    labels: Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    *,
+    title: str,
+    x: str,
+    y: str,
+    apart: str | None = None,
 ) -> Picture:
-    """One column for each label, built up from the series in their order; hundreds of labels become one skyline."""
+    """One column for each label, built up from the series in their order; hundreds of labels become one skyline.
+
+    The series have an order, which their colours show; the one named `apart` stands outside it and is grey.
+    """
     amounts = _checked(labels, series)
     heights = np.stack(list(amounts.values()))
     if len(labels) > MOST_COLUMNS:
@@ -92,7 +108,7 @@ def stacked_bars(
     with drawing():
         figure, axes = new_axes(title, x=x, y=y, height=HEIGHT + 0.3)
         axes.grid(visible=False, axis="x")
-        _stack(axes, list(amounts), heights)
+        _stack(axes, list(amounts), heights, apart)
         if len(labels) <= MOST_NAMED_COLUMNS:
             shown = [words(label, LONGEST_COLUMN_LABEL) for label in labels]
             upright = sum(map(len, shown)) > LETTERS_ABREAST
@@ -111,12 +127,14 @@ def _bars_height(labels: int, series: int) -> float:
     return 0.95 + labels * max(0.32, 0.24 * series) + (0.3 if series > 1 else 0)
 
 
-def _stack(axes: Axes, names: Sequence[str], heights: npt.NDArray[np.float64]) -> None:
+def _stack(axes: Axes, names: Sequence[str], heights: npt.NDArray[np.float64], apart: str | None) -> None:
     """Draw the layers bottom up, as bars while there is room between them."""
     places = np.arange(heights.shape[1])
     edges = np.arange(heights.shape[1] + 1) - 0.5
     bottom = np.zeros(heights.shape[1])
-    for name, layer, colour in zip(names, heights, ramp(len(names)), strict=True):
+    ordered = iter(ramp(len([name for name in names if name != apart])))
+    for name, layer in zip(names, heights, strict=True):
+        colour = OUTSIDE if name == apart else next(ordered)
         if heights.shape[1] <= MOST_SEPARATE_COLUMNS:
             axes.bar(places, layer, 0.85, bottom=bottom, color=colour, label=words(name))
         else:
@@ -143,11 +161,13 @@ def _checked(labels: Sequence[str], series: Mapping[str, Sequence[float]]) -> di
     return amounts
 
 
-def _said(title: str, labels: Sequence[str], amounts: Mapping[str, npt.NDArray[np.float64]], unit: str) -> str:
+def _said(
+    title: str, labels: Sequence[str], amounts: Mapping[str, npt.NDArray[np.float64]], unit: str, digits: int
+) -> str:
     """The bars in words."""
     groups = []
     for place, label in enumerate(labels):
-        values = [f"{figure_text(float(of_all[place]))}{unit}" for of_all in amounts.values()]
+        values = [f"{figure_text(float(of_all[place]), digits)}{unit}" for of_all in amounts.values()]
         named = [
             f"{value} ({name})" if len(amounts) > 1 else value for value, name in zip(values, amounts, strict=True)
         ]

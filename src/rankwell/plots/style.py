@@ -26,6 +26,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK = "#222222"
 MUTED = "#5A5A5A"
 GRID = "#E3E3E3"
+OUTSIDE = "#C8C8C8"  # what does not belong to an order, such as "unjudged" among grades
 
 # Narrow on purpose: on a phone's 360 pixels the letters stay above 9 pixels, and two pictures fit a page's width.
 WIDTH, HEIGHT = 4.8, 3.0

@@ -16,14 +16,19 @@ JOINERS = "\u200c\u200d"
 
 def cell_text(cell: Cell, column: Column) -> str:
     """The cell for people: thousands apart, digits as the column says, `-` for what is not known."""
-    if is_missing(cell):
+    if cell is None or is_missing(cell):
         return MISSING
     if isinstance(cell, str):
         return cell
     thousands = "," if column.thousands else ""
     if isinstance(cell, int) and column.digits is None:
         return f"{cell:{thousands}}"
-    return f"{cell:{thousands}g}" if column.digits is None else f"{cell:{thousands}.{column.digits}f}"
+    if column.digits is None:
+        return f"{cell:{thousands}g}"
+    smallest = 10**-column.digits
+    if 0 < cell < smallest / 2:  # a p-value of 0.0000 would be a lie
+        return f"<{smallest:.{column.digits}f}"
+    return f"{cell:{thousands}.{column.digits}f}"
 
 
 def machine_value(cell: Cell) -> str | int | float | None:

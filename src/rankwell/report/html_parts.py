@@ -10,6 +10,8 @@ from rankwell.plots import Picture
 from rankwell.report.cells import cell_text, visible
 from rankwell.report.table import Table
 
+LONGEST_UNBROKEN = 24  # a cell of so few letters, such as an interval, reads better on one line
+
 
 class Part(Protocol):
     """Anything that can stand on a page."""
@@ -77,7 +79,8 @@ class TablePart:
         for number, (cell, column) in enumerate(zip(self.table.rows[place], self.table.columns, strict=True)):
             text = _escaped(cell_text(cell, column))
             opening, closing = ("th scope=row", "th") if number == 0 else ("td", "td")
-            cells.append(f"<{opening}{_side(column.align)}>{text}</{closing}>")
+            side = _side(column.align) or (" class=n" if number and len(text) <= LONGEST_UNBROKEN else "")
+            cells.append(f"<{opening}{side}>{text}</{closing}>")
         return f"<tr>{''.join(cells)}</tr>"
 
 

@@ -38,7 +38,7 @@ tbody th { font-weight: 400; overflow-wrap: anywhere; min-width: 7rem; max-width
 tbody tr { border-bottom: 1px solid var(--rule); }
 tbody tr:nth-child(even) { background: var(--stripe); }
 .r { text-align: right; }
-td.r { white-space: nowrap; }
+td.r, td.n { white-space: nowrap; }
 .pictures {
   display: grid; gap: 1rem; margin: 1rem 0;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 27rem), 1fr));

@@ -1,0 +1,47 @@
+# `make demo` and `make test` set everything up in .venv first. See CONTRIBUTING.md.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Fetched models and caches stay inside the checkout.
+export RANKWELL_HOME ?= $(CURDIR)/$(VENV)/rankwell
+export HF_HUB_OFFLINE := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test test-all lint format bench setup clean
+
+demo: setup  ## the main job on the bundled collection
+	$(BIN)/rankwell demo
+
+test: setup  ## what everyone runs: quick, no servers
+	$(BIN)/python -m pytest -q -n auto -m "not slow"
+
+test-all: setup  ## adds kills, browsers, servers and long property tests
+	$(BIN)/python -m pytest -q -n auto -m slow
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup $(VENV)/bench  ## us and our peers side by side; takes a while
+	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+setup: $(VENV)/ready
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/rankwell models add minilm-l6 || echo "going on without it: token counts will be missing"
+	touch $@
+
+$(VENV)/bench: pyproject.toml constraints.txt $(VENV)/ready
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,48 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Source = Annotated[
+    str, typer.Argument(help="A file or folder of any format, rankwell:python, or irds:ID.", show_default=False)
+]
+Format = Annotated[str | None, typer.Option("--format", help="The documents' format; guessed where it is not named.")]
+Fields = Annotated[str | None, typer.Option("--fields", help="Text columns: title,abstract or field=column,...")]
+IdColumn = Annotated[str | None, typer.Option("--id", help="The column with the document's id.")]
+Metadata = Annotated[
+    str | None, typer.Option("--metadata", help="Columns to keep as metadata; all others where none is named.")
+]
+Encoding = Annotated[str, typer.Option("--encoding", help="The files' encoding.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad records out and list them instead of stopping.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results and errors.")]
+Split = Annotated[str | None, typer.Option("--split", help="Which judgments: test, dev, train, ...")]
+Output = Annotated[str, typer.Option("--output", help="table, md, latex, csv or json.")]
+QueriesFile = Annotated[
+    Path | None, typer.Option("--queries", help="Queries in any format, instead of the collection's own.")
+]
+QrelsFile = Annotated[
+    Path | None, typer.Option("--qrels", help="Judgments in any format, instead of the collection's own.")
+]
+Qrels = Annotated[Path, typer.Argument(help="Judgments in any format.", show_default=False)]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure", "-m", help="A measure such as nDCG@10, RR@10, AP(rel=2)@1000, P_10; several times for more."
+    ),
+]
+Unjudged = Annotated[
+    str, typer.Option("--unjudged", help="Documents nobody judged: zero (not relevant), remove, or bounds.")
+]
+Test = Annotated[str, typer.Option("--test", help="t, randomization or bootstrap.")]
+Seed = Annotated[int, typer.Option("--seed", help="The seed of tests that draw lots.")]
+Marks = Annotated[str, typer.Option("--marks", help="Signs of significance: stars, dagger or none.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Also write one page with tables and pictures.")]
+Names = Annotated[list[str] | None, typer.Option("--name", help="A run's name in tables, in the order of the runs.")]
+AssessUnjudged = Annotated[
+    Path | None, typer.Option("--assess-unjudged", help="Write the documents nobody judged as a study for assessors.")
+]
+AssessDepth = Annotated[int, typer.Option("--depth", help="How deep --assess-unjudged looks.")]

@@ -1,0 +1,72 @@
+"""Reading judgments and runs for the commands that measure."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rankwell.cli.session import reading
+from rankwell.collections import read_qrels, read_run
+from rankwell.core import Judgments, ParameterError, Run, atomic_write
+from rankwell.evaluate.pooling import unjudged_documents, write_study
+from rankwell.report import Page
+
+MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
+
+
+def read_judged(
+    qrels: Path, runs: Sequence[Path], names: Sequence[str] | None, *, skip_bad: bool, quiet: bool
+) -> tuple[Judgments, dict[str, Run]]:
+    """The judgments, and the runs by the names that tables show."""
+    with reading("reading", "lines", skip_bad=skip_bad, quiet=quiet) as how:
+        judgments = read_qrels(qrels, reading=how)
+        found = [read_run(path, reading=how) for path in runs]
+    return judgments, dict(zip(_named(runs, names), found, strict=True))
+
+
+def warn(sentences: Sequence[str]) -> None:
+    """Say on stderr what a reader should know."""
+    for sentence in sentences:
+        print(f"note: {sentence}", file=sys.stderr)
+
+
+def write_page(path: Path, page: Page) -> None:
+    """Write a page and say where it is."""
+    with atomic_write(path) as file:
+        file.write(page.html().encode())
+    print(f"page: {path}", file=sys.stderr)
+
+
+def write_open_documents(
+    path: Path, judgments: Judgments, by_name: Mapping[str, Run], qrels: Path, runs: Sequence[Path], depth: int
+) -> None:
+    """Write the study file with what nobody judged, and say how much it is."""
+    pool = unjudged_documents(judgments, by_name.values(), depth)
+    write_study(path, pool, qrels=qrels, runs=runs, depth=depth)
+    documents = sum(len(docnos) for docnos in pool.values())
+    print(f"study: {path}: {documents:,} documents of {len(pool):,} queries to judge", file=sys.stderr)
+
+
+def this_command() -> str:
+    """The command as it was typed, for the foot of a page."""
+    return shlex.join(["rankwell", *sys.argv[1:]])
+
+
+def _named(runs: Sequence[Path], names: Sequence[str] | None) -> list[str]:
+    """The given names, else the files' names: without folder and ending as far as they still differ."""
+    if names:
+        if len(names) != len(runs) or len(set(names)) < len(names):
+            raise ParameterError("--name", expected=f"{len(runs)} different names, one a run", found=list(names))
+        return list(names)
+    for shortened in (
+        [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in runs],
+        [path.name for path in runs],
+    ):
+        if len(set(shortened)) == len(runs):
+            return shortened
+    full = [str(path) for path in runs]
+    if len(set(full)) < len(full):
+        raise ParameterError("runs", expected="different files", found=full)
+    return full

@@ -1,0 +1,146 @@
+"""Several runs against a baseline: means with intervals, differences with tests, and what to be careful about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from rankwell.core import Judgments, ParameterError, Run
+from rankwell.evaluate.evaluation import Asked, Evaluation, measure_judged
+from rankwell.evaluate.joining import join
+from rankwell.evaluate.judged import Judged
+from rankwell.evaluate.measures import Measure
+from rankwell.evaluate.names import parse_measure
+from rankwell.evaluate.pool import Pool
+from rankwell.evaluate.significance import (
+    Interval,
+    PairedDifference,
+    PairedTest,
+    TTest,
+    confidence_interval,
+    correct,
+    too_few_queries,
+)
+
+SHOWN_RUNS = 4
+MANY_UNJUDGED = 0.2  # more than this of the top 10 without judgment, and the verdict may turn on them
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A run against the baseline by one measure; `corrected_p` takes the other runs into account."""
+
+    run: str
+    measure: Measure
+    found: PairedDifference
+    corrected_p: float
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What came out; the first run is the baseline."""
+
+    judged: Mapping[str, Judged]
+    evaluations: Mapping[str, Evaluation]
+    differences: tuple[Difference, ...]
+    test: PairedTest
+    correction: str
+
+    @property
+    def baseline(self) -> str:
+        """The run that the others are compared with."""
+        return next(iter(self.evaluations))
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What was measured."""
+        return self.evaluations[self.baseline].measures
+
+    @property
+    def queries(self) -> int:
+        """The number of queries that every mean is over."""
+        return self.evaluations[self.baseline].queries
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, Measure], Difference]:
+        return {(difference.run, difference.measure): difference for difference in self.differences}
+
+    def difference(self, run: str, measure: str | Measure) -> Difference | None:
+        """The difference of a run by a measure; None for the baseline itself."""
+        return self._by_place.get((run, parse_measure(measure)))
+
+    def interval(self, run: str, measure: str | Measure) -> Interval:
+        """The confidence interval of a run's mean."""
+        return confidence_interval(self.evaluations[run].array(measure), level=self.test.level)
+
+    def warnings(self) -> Iterator[str]:
+        """What a reader should know before believing the figures, a sentence each."""
+        yield from warnings(self.evaluations)
+        others = max(1, len(self.evaluations) - 1)
+        few = too_few_queries(self.queries, comparisons=others if self.correction != "none" else 1)
+        if few:
+            yield few
+
+
+def compare(
+    judgments: Judgments,
+    runs: Mapping[str, Run],
+    measures: Asked = ("nDCG@10", "RR@10", "AP"),
+    *,
+    test: PairedTest | None = None,
+    correction: str = "holm",
+    unjudged: str = "zero",
+) -> Comparison:
+    """Compare runs with the first of them, query by query.
+
+    The correction for many comparisons covers, for each measure, the runs that are compared with the baseline.
+    """
+    if not runs:
+        raise ParameterError("runs", expected="a baseline and runs to compare it with", found="none")
+    test = test or TTest()
+    asked = (measures,) if isinstance(measures, (str, Measure)) else tuple(measures)
+    wanted = tuple(dict.fromkeys(map(parse_measure, asked)))
+    pool = Pool.of(judgments)
+    judged = {name: join(judgments, run, pool) for name, run in runs.items()}
+    evaluations = {name: measure_judged(of_run, wanted, unjudged) for name, of_run in judged.items()}
+    differences = tuple(
+        difference for measure in wanted for difference in _differences(evaluations, measure, test, correction)
+    )
+    return Comparison(judged, evaluations, differences, test, correction)
+
+
+def warnings(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
+    """What to know about runs: queries that do not fit their judgments, and documents nobody judged."""
+    lacking = {name: len(found.missing) for name, found in evaluations.items() if found.missing}
+    if lacking:
+        yield f"judged queries that a run lacks count as 0: {_listed(lacking)}"
+    unknown = {name: len(found.unknown) for name, found in evaluations.items() if found.unknown}
+    if unknown:
+        yield f"queries without judgments are left out: {_listed(unknown)}"
+    open_shares = {name: 1 - found.judged_share for name, found in evaluations.items()}
+    many = {name: f"{share:.0%}" for name, share in open_shares.items() if share > MANY_UNJUDGED}
+    if many:
+        yield (
+            f"so much of the top 10 has no judgment that the verdict may turn on it: {_listed(many)}; "
+            "see --unjudged remove and --unjudged bounds, and collect the missing judgments with --assess-unjudged FILE"
+        )
+
+
+def _listed(amounts: Mapping[str, object]) -> str:
+    """Runs with their amounts; of many runs the first few."""
+    shown = [f"{name} {amount}" for name, amount in list(amounts.items())[:SHOWN_RUNS]]
+    return ", ".join(shown) + (f" and {len(amounts) - SHOWN_RUNS} more" if len(amounts) > SHOWN_RUNS else "")
+
+
+def _differences(
+    evaluations: Mapping[str, Evaluation], measure: Measure, test: PairedTest, correction: str
+) -> Iterable[Difference]:
+    (_, base), *others = evaluations.items()
+    found = [
+        Difference(name, measure, difference, difference.p)
+        for name, other in others
+        for difference in [test(other.array(measure), base.array(measure), higher_is_better=measure.higher_is_better)]
+    ]
+    corrected = correct([difference.found.p for difference in found], correction)
+    return [replace(difference, corrected_p=float(p)) for difference, p in zip(found, corrected, strict=True)]

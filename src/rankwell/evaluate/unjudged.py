@@ -1,0 +1,108 @@
+"""What to do with documents that nobody judged: count them as not relevant, remove them, or say what is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from rankwell.core.arrays import Integers
+from rankwell.core.errors import ParameterError, Phrase
+from rankwell.evaluate.judged import Judged
+from rankwell.evaluate.measures import Effect, Measure
+from rankwell.evaluate.pool import Values
+
+
+def as_they_are(judged: Judged) -> Judged:
+    """Unjudged documents keep their places and count as not relevant."""
+    return judged
+
+
+def removed(judged: Judged) -> Judged:
+    """The condensed list: unjudged documents leave it and those below move up.
+
+    (Sakai, "Alternatives to Bpref", SIGIR 2007.)
+    """
+    return judged.condensed
+
+
+# By name: the list that measures see. With bounds the value itself is that of unjudged documents as not relevant.
+POLICIES: MappingProxyType[str, Callable[[Judged], Judged]] = MappingProxyType(
+    {"zero": as_they_are, "remove": removed, "bounds": as_they_are}
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The worst and the best value of every query that judging the list's unjudged documents could lead to."""
+
+    worst: Values
+    best: Values
+    worst_mean: float
+    best_mean: float
+
+
+def bounds(measure: Measure, judged: Judged) -> Bounds:
+    """Between which values the measure lies once the unjudged documents that it looks at are judged.
+
+    Open are the unjudged documents of the list down to the measure's cut-off: the ones that collecting judgments would
+    settle. Each may turn out to have any grade up to the highest in the judgments. Documents further down or not
+    returned stay as they are.
+
+    - A measure that relevant documents in the list can only improve (P, R, RR, DCG, ...): the worst case is that all
+      open documents are not relevant, the best that all have the top grade. Both can happen.
+    - A measure over an ideal (AP, nDCG, IPrec, and RBP over the top grade) may also fall when a low document turns out
+      relevant, because the ideal grows. The worst case takes the list as it is over the ideal with every open document
+      in it, the best case the list at its best over the ideal as it is, at most 1. No judging can lead outside; the
+      ends may not be reached.
+    """
+    worst, best = _ends(measure, judged)
+    return Bounds(worst, best, measure.aggregate(worst, judged), measure.aggregate(best, judged))
+
+
+def _ends(measure: Measure, judged: Judged) -> tuple[Values, Values]:
+    """Worst and best values of every query."""
+    if not measure.has_bounds:
+        expected = "a measure that counts unjudged documents as not relevant"
+        raise ParameterError("unjudged='bounds'", expected=expected, found=Phrase(measure))
+    if measure.effect is Effect.NONE or measure.judged_only:
+        return measure(judged), measure(judged)
+    least = getattr(measure, "rel", None) or 1
+    possible = _at_best(judged, measure.depth, max(judged.pool.top_grade, least))
+    if measure.effect is Effect.RAISES:
+        return measure(judged), measure(possible)
+    worst = measure(replace(judged, pool=possible.pool))
+    best = np.minimum(measure(replace(possible, pool=judged.pool)), 1)
+    # Without a known relevant document there is no ideal yet: one open document may be all there is to find.
+    no_ideal = (best == 0) & (judged.pool.relevant(least) == 0) & (judged.unjudged(measure.depth) > 0)
+    return worst, np.where(no_ideal, 1.0, best)
+
+
+def _at_best(judged: Judged, depth: int | None, grade: int) -> Judged:
+    """The list as if every unjudged document down to this rank had been judged to have this grade."""
+    query, rank = _open(judged, depth)
+    grades = np.full(len(query), grade, dtype=np.int64)
+    all_query, all_rank = np.concatenate((judged.query, query)), np.concatenate((judged.rank, rank))
+    order = np.lexsort((all_rank, all_query))
+    return replace(
+        judged,
+        pool=judged.pool.enlarged(query, grades),
+        query=all_query[order],
+        rank=all_rank[order],
+        grade=np.concatenate((judged.grade, grades))[order],
+        score=np.concatenate((judged.score, np.full(len(query), np.nan, dtype=np.float32)))[order],
+    )
+
+
+def _open(judged: Judged, depth: int | None) -> tuple[Integers, Integers]:
+    """Query and rank of the unjudged documents down to this rank."""
+    sizes = judged.returned(depth).astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    query = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+    rank = np.arange(1, len(query) + 1) - starts[query]
+    unjudged = np.ones(len(query), dtype=bool)
+    seen = judged.within(depth)
+    unjudged[starts[judged.query[seen]] + judged.rank[seen] - 1] = False
+    return query[unjudged], rank[unjudged]

@@ -1,0 +1,72 @@
+"""A sweep as a table and as pictures."""
+
+from __future__ import annotations
+
+from rankwell.evaluate.measures import Measure
+from rankwell.evaluate.significance import mark
+from rankwell.evaluate.sweep import BASELINE, Sweep
+from rankwell.plots import Line, Picture, lines
+from rankwell.report.comparison_tables import DIGITS
+from rankwell.report.html import Page
+from rankwell.report.html_parts import Heading, Note, Part, PicturePart, TablePart
+from rankwell.report.table import Cell, Column, Table
+
+
+def sweep_table(found: Sweep, marks: str = "stars") -> Table:
+    """A row for every measure and point, the baseline first."""
+    level = f"{found.comparison.test.level:.0%} intervals"
+    columns = [Column("measure", "left"), Column(found.name), Column("mean", digits=DIGITS)]
+    columns += [Column(name, digits=DIGITS) for name in ("difference", "diff. from", "diff. to", "p")]
+    columns += [Column("mark", "left")]
+    rows: list[list[Cell]] = []
+    for measure in found.comparison.measures:
+        base = found.comparison.evaluations[BASELINE].mean(measure)
+        rows.append([str(measure), None, base, None, None, None, None, ""])
+        for point in found.points:
+            at = found.difference(point, measure)
+            number = int(point) if point == int(point) else point
+            mean = found.mean(point, measure)
+            ends = (at.interval.low, at.interval.high)
+            rows.append([str(measure), number, mean, at.mean, *ends, at.p, mark(marks).of(at.p)])
+    return Table(f"By {found.name}; first the baseline; {level}", columns, rows)
+
+
+def sweep_pictures(found: Sweep) -> dict[str, Picture]:
+    """For every measure the difference to the baseline with its band, and all measures' means in one picture."""
+    points = list(found.points)
+    pictures = {f"difference-{name_of(measure)}": _difference(found, measure) for measure in found.comparison.measures}
+    means = [
+        Line(str(measure), points, [found.mean(point, measure) for point in points])
+        for measure in found.comparison.measures
+    ]
+    return {**pictures, "means": lines(means, title=f"Means by {found.name}", x=found.name, y="mean")}
+
+
+def sweep_page(found: Sweep, title: str, command: str | None = None, marks: str = "stars") -> Page:
+    """Table and pictures on one page."""
+    parts: list[Part] = [
+        Heading("What came out"),
+        *map(Note, found.comparison.warnings()),
+        TablePart(sweep_table(found, marks)),
+        *map(PicturePart, sweep_pictures(found).values()),
+    ]
+    return Page(title, parts, command)
+
+
+def name_of(measure: Measure) -> str:
+    """A measure's name as a file can have it."""
+    return "".join(char if char.isalnum() else "-" for char in str(measure))
+
+
+def _difference(found: Sweep, measure: Measure) -> Picture:
+    points = list(found.points)
+    at = [found.difference(point, measure) for point in points]
+    level = found.comparison.test.level
+    curve = Line(
+        f"difference with its {level:.0%} interval",
+        points,
+        [difference.mean for difference in at],
+        [difference.interval.low for difference in at],
+        [difference.interval.high for difference in at],
+    )
+    return lines([curve], title=f"{measure}: difference to the baseline", x=found.name, y=str(measure), level=0)

@@ -1,0 +1,205 @@
+"""The commands as users type them: what they print, what they leave behind, and how they fail."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rankwell.collections import open_collection, read_qrels
+
+PAPERS = """id,title,abstract,year
+p1,Masks and droplets,"Masks stop large droplets, and some small ones.",2020
+p2,Hand washing,Soap destroys the envelope of the virus.,2021
+p3,Opening windows,,2021
+"""
+QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 1\n"
+FIRST = "q1 Q0 d2 1 2.0 first\nq1 Q0 d1 2 1.0 first\nq2 Q0 d3 1 1.0 first\n"
+SECOND = "q1 Q0 d1 1 2.0 second\nq1 Q0 d9 2 1.0 second\nq2 Q0 d3 1 1.0 second\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, content in {"papers.csv": PAPERS, "qrels.txt": QRELS, "first.trec": FIRST, "second.trec": SECOND}.items():
+        Path(name).write_text(content)
+    return tmp_path
+
+
+def rankwell(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "rankwell", *words], capture_output=True, text=True, check=False)
+
+
+def test_stats_describes_a_users_table_and_draws_it() -> None:
+    done = rankwell("stats", "papers.csv", "--pictures", "pictures", "--html", "page.html", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert "abstract          2   66.7" in done.stdout
+    assert {"fields.png", "years.png"} <= {file.name for file in Path("pictures").iterdir()}
+    assert Path("page.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_stats_as_json_is_json() -> None:
+    found = json.loads(rankwell("stats", "papers.csv", "--output", "json", "--quiet").stdout)
+    assert found["documents"] == 3
+
+
+def test_convert_and_back_again_keeps_documents() -> None:
+    assert rankwell("convert", "papers.csv", "papers.jsonl").returncode == 0
+    assert rankwell("convert", "papers.jsonl", "again.csv").returncode == 0
+    assert list(open_collection("again.csv").documents()) == list(open_collection("papers.csv").documents())
+
+
+def test_convert_tells_what_a_file_holds_by_its_content() -> None:
+    assert "3 judgments of 2 queries" in rankwell("convert", "qrels.txt", "qrels.tsv").stderr
+    assert "a run of 2 queries" in rankwell("convert", "first.trec", "first.tsv", "--to", "msmarco").stderr
+    assert read_qrels("qrels.tsv").to_dict() == read_qrels("qrels.txt").to_dict()
+
+
+def test_convert_cuts_sub_collections() -> None:
+    done = rankwell("convert", "rankwell:python", "parts", "--sample", "a:10:300", "--sample", "b:5:200", "--seed", "3")
+    assert done.returncode == 0, done.stderr
+    parts = [open_collection(Path("parts") / name) for name in ("a", "b")]
+    ids = [{document.id for document in part.documents()} for part in parts]
+    assert [len(part) for part in ids] == [300, 200]
+    assert not ids[0] & ids[1]
+    assert json.loads(Path("parts/a/sample.json").read_text())["seed"] == 3
+
+
+def test_skip_bad_lists_what_was_left_out() -> None:
+    Path("broken.jsonl").write_text(
+        '{"id": "a", "text": "one two three four five"}\n{"id": \n{"id": "b", "text": "six"}\n'
+    )
+    stopped = rankwell("stats", "broken.jsonl", "--quiet")
+    assert stopped.returncode == 1
+    assert stopped.stderr.startswith("rankwell: broken.jsonl:2: expected a JSON object")
+    assert len(stopped.stderr.splitlines()) == 1
+    going_on = rankwell("stats", "broken.jsonl", "--quiet", "--skip-bad")
+    assert going_on.returncode == 0
+    assert "broken.jsonl:2" in going_on.stderr
+    assert "left out 1 bad record" in going_on.stderr
+
+
+def test_evaluate_prints_means_and_what_to_be_careful_about() -> None:
+    done = rankwell("evaluate", "qrels.txt", "first.trec", "second.trec", "-m", "RR@10", "-m", "P_1")
+    assert done.returncode == 0, done.stderr
+    assert "first   0.7500  0.5000" in done.stdout
+    assert "second  1.0000  1.0000" in done.stdout
+    assert "second 33%" in done.stderr
+
+
+def test_compare_writes_a_page_and_a_study() -> None:
+    done = rankwell(
+        *("compare", "qrels.txt", "first.trec", "second.trec", "-m", "nDCG@10"),
+        *("--html", "page.html", "--assess-unjudged", "study.toml"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Compared with first" in done.stdout
+    assert '"q1" = ["d9"]' in Path("study.toml").read_text()
+    assert "second against first" in Path("page.html").read_text()
+
+
+@pytest.mark.parametrize("test", ["t", "randomization", "bootstrap"])
+def test_compare_takes_every_test(test: str) -> None:
+    done = rankwell("compare", "qrels.txt", "first.trec", "second.trec", "--test", test, "--output", "csv")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("measure,run,mean")
+
+
+def test_sweep_follows_the_depth() -> None:
+    Path("reranked.trec").write_text("q1 Q0 d1 1 2.0 r\nq1 Q0 d2 2 1.0 r\nq2 Q0 d3 1 1.0 r\n")
+    done = rankwell(
+        "sweep", "qrels.txt", "first.trec", "reranked.trec", "--depths", "1,2", "-m", "RR@10", "--output", "csv"
+    )
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.reader(done.stdout.splitlines()))
+    assert [(row[1], float(row[2])) for row in rows[1:] if row] == [("", 0.75), ("1", 0.75), ("2", 1.0)]
+
+
+def test_sweep_follows_any_number() -> None:
+    done = rankwell(
+        "sweep",
+        "qrels.txt",
+        "first.trec",
+        "1=first.trec",
+        "2=second.trec",
+        "--name",
+        "k1",
+        "-m",
+        "RR@10",
+        "--output",
+        "json",
+    )
+    assert done.returncode == 0, done.stderr
+    assert [row["k1"] for row in json.loads(done.stdout)] == [None, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["stats", "nowhere.csv"], "nowhere.csv: no such file or folder"),
+        (["stats", "papers.csv", "--fields", "titel"], "expected a column 'titel', found id, title, abstract, year"),
+        (["stats", "papers.csv", "--format", "cvs"], "did you mean csv?"),
+        (["stats", "rankwell:ruby"], "expected rankwell:python"),
+        (["convert", "papers.csv", "papers.docx"], "cannot tell from this name how to write documents"),
+        (["convert", "papers.csv", "out", "--kind", "poem"], "--kind: expected one of"),
+        (["convert", "papers.csv", "out", "--sample", "train"], "expected NAME:QUERIES:DOCUMENTS"),
+        (["evaluate", "qrels.txt", "papers.csv"], "papers.csv: cannot tell the format of these runs"),
+        (["evaluate", "qrels.txt", "first.trec", "-m", "nDGC@10"], "nDCG"),
+        (["evaluate", "qrels.txt", "first.trec", "--unjudged", "maybe"], "unjudged: expected zero or remove or bounds"),
+        (["compare", "qrels.txt", "first.trec", "first.trec"], "expected different files"),
+        (["compare", "qrels.txt", "first.trec", "second.trec", "--test", "z"], "test: expected t or"),
+        (["sweep", "qrels.txt", "first.trec", "second.trec", "--depths", "a:b"], "--depths: expected"),
+        (["models", "add", "no-such-model"], "expected one of minilm-l6"),
+    ],
+)  # fmt: skip
+def test_a_users_mistake_is_one_line_and_exit_code_1(words: list[str], expected: str) -> None:
+    done = rankwell(*words)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert expected in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("rankwell: ")
+
+
+def test_bad_usage_is_exit_code_2() -> None:
+    assert rankwell("stats").returncode == 2
+    assert rankwell("no-such-command").returncode == 2
+
+
+def test_version_and_help() -> None:
+    assert rankwell("--version").stdout.startswith("rankwell 0.")
+    assert "compare" in rankwell("--help").stdout
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m rankwell stats rankwell:python --quiet | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "Collection\n"
+    assert not done.stderr
+
+
+def test_ctrl_c_is_exit_code_3_and_leaves_nothing_behind(folder: Path) -> None:
+    with Path("large.jsonl").open("w") as file:
+        file.writelines(json.dumps({"id": str(n), "text": "some words of a text " * 20}) + "\n" for n in range(60_000))
+    job = subprocess.Popen(
+        [sys.executable, "-m", "rankwell", "convert", "large.jsonl", "out.csv"], stderr=subprocess.PIPE, text=True
+    )
+    while not list(folder.glob(".out.csv.*.part")):
+        time.sleep(0.01)
+        assert job.poll() is None
+    os.kill(job.pid, signal.SIGINT)
+    _, said = job.communicate(timeout=30)
+    assert job.returncode == 3, said
+    assert "interrupted" in said
+    assert not list(folder.glob("*out.csv*"))
