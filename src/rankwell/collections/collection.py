@@ -52,8 +52,10 @@ class Collection:
         """The queries: of one split where the collection keeps them apart, else all."""
         if not self.read_queries:
             raise RankwellError(f"{self.name}: expected queries, found only documents")
-        wanted = (split or "", *DEFAULT_SPLITS, *self.read_queries)
-        name = next(name for name in wanted if name in self.read_queries)
+        names = tuple(self.read_queries)
+        if len(names) > 1 and split and split not in names:
+            raise RankwellError(f"{self.name}: expected queries of a split {split!r}, found {', '.join(names)}")
+        name = next(name for name in (split or "", *DEFAULT_SPLITS, *names) if name in names)
         return self.read_queries[name](reading or Reading())
 
     def judgments(self, split: str | None = None, reading: Reading | None = None) -> Judgments:
@@ -92,7 +94,7 @@ def _beir(path: Path, known: DocumentFormat) -> Collection:
     folder = path if path.is_dir() else path.parent
     beside = path.is_dir() or path == corpus_file(folder)
     queries = {"": _queries(queries_file(folder), "beir")} if beside and queries_file(folder).is_file() else {}
-    qrels = {_stem(file): _judgments(file) for file in sorted((folder / "qrels").glob("*.tsv*"))} if beside else {}
+    qrels = {_stem(file): _judgments(file) for file in _tables(folder / "qrels", "*")} if beside else {}
     return Collection(str(path), known.name, partial(known.read, path), queries, qrels)
 
 
@@ -123,8 +125,8 @@ def _msmarco(path: Path) -> Collection:
     file = _msmarco_file(path)
     assert file is not None  # noqa: S101 -- the caller looked
     kind = "msmarco-passage" if file.name.startswith("collection") else "msmarco-document"
-    queries = {_split(name): _queries(name, "tsv") for name in sorted(path.glob("*queries*.tsv*"))}
-    qrels = {_split(name): _judgments(name, "trec") for name in sorted(path.glob("*qrels*.tsv*"))}
+    queries = {_split(name): _queries(name, "tsv") for name in _tables(path, "*queries*")}
+    qrels = {_split(name): _judgments(name, "trec") for name in _tables(path, "*qrels*")}
     return Collection(str(path), kind, partial(_read_as, file, kind), queries, qrels)
 
 
@@ -170,6 +172,10 @@ def _of_queries(name: str, queries: Callable[[], Iterable[Query]]) -> QueryReade
 
 def _of_rows(name: str, rows: Callable[[], Iterable[Judgment]]) -> JudgmentReader:
     return lambda reading: Judgments(consistent(rows(), name, reading))
+
+
+def _tables(folder: Path, pattern: str) -> list[Path]:
+    return sorted(file for file in folder.glob(f"{pattern}.tsv*") if file.name.endswith((".tsv", ".tsv.gz")))
 
 
 def _msmarco_file(folder: Path) -> Path | None:

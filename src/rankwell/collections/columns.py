@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import ParameterError, RankwellError
+from rankwell.core.errors import ParameterError, RankwellError, shown
 
 IDS = ("_id", "id", "docno", "doc_id", "docid", "document_id", "pid", "cord_uid", "record_id", "pmid", "key", "uid")
 TEXTS = (
@@ -24,7 +25,11 @@ TEXTS = (
     "answer",
     "docstring",
 )
+MOST_NAMES = 20  # in an error
 WORDS_OF_A_TEXT = 4.0  # a column with more words than this on average is a text, not a label
+
+# A named tuple's own constructor takes twice as long, which is felt over millions of documents.
+_quick = tuple.__new__
 
 
 @dataclass(frozen=True)
@@ -57,28 +62,44 @@ class Columns:
 
     def document(self, row: Mapping[str, Any], number: int) -> Document:
         """The document in a row. Raises ValueError with a short reason where there is none."""
-        docno = str(number) if self.id is None else identifier(row.get(self.id), self.id)
-        fields = {name: plain_text(value) for name, column in self.fields.items() if (value := row.get(column))}
-        if len(row) <= len(fields) + (self.id is not None):  # nothing is left to be metadata
-            return Document(docno, fields)
+        # Collections are read here, a row at a time: a string, which nearly every value is, is told without a call.
+        value = str(number) if self.id is None else row.get(self.id)
+        docno = value if type(value) is str and value and not value.isspace() else identifier(value, self.id)
+        fields = {}
+        for name, column in self._pairs:
+            value = row.get(column)
+            if value:
+                fields[name] = value if type(value) is str else plain_text(value)
+        if self.metadata is None and self._taken.issuperset(row):  # nothing is left to be metadata
+            return _quick(Document, (docno, fields, NOTHING))
         return Document(docno, fields, self._metadata(row))
 
+    @cached_property
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
+        return tuple(self.fields.items())
+
+    @cached_property
+    def _taken(self) -> frozenset[str | None]:
+        return frozenset((self.id, *self.fields.values()))
+
     def _metadata(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        taken = {self.id, *self.fields.values()}
-        names = [name for name in row if name not in taken] if self.metadata is None else self.metadata
-        found: dict[str, Any] = {}
-        for name in names:
-            value = row.get(name)
-            if name == "metadata" and isinstance(value, dict):
-                found.update(value)
-            elif value is not None and value != "":
-                found[name] = value
+        flat = unfolded(row)
+        names = [name for name in flat if name not in self._taken] if self.metadata is None else self.metadata
+        found = {name: flat[name] for name in names if flat.get(name) not in (None, "")}
         return found or NOTHING
 
 
-def identifier(value: Any, column: str) -> str:
+def unfolded(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row with what its object `metadata` holds as if it were columns of its own."""
+    inner = row.get("metadata")
+    if not isinstance(inner, dict):
+        return row
+    return {**inner, **{name: value for name, value in row.items() if name != "metadata"}}
+
+
+def identifier(value: Any, column: str | None) -> str:
     """An id as text: a non-empty string or a whole number."""
-    if isinstance(value, str) and value:
+    if isinstance(value, str) and value and not value.isspace():
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -96,10 +117,16 @@ def plain_text(value: Any) -> str:
     raise ValueError("text in every field")
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names of columns as an error shows them, which may hold anything: in one line, and not too many."""
+    parts = [shown(name)[1:-1] for name in names[:MOST_NAMES]] + ["…"] * (len(names) > MOST_NAMES)
+    return ", ".join(parts) or "none"
+
+
 def choose_columns(rows: Sequence[Mapping[str, Any]], choice: ColumnChoice, where: str) -> Columns:
     """What the user named; the rest guessed from the first rows: usual names, and columns that hold sentences."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    _check_named(choice, names, where)
+    _check_named(choice, list(dict.fromkeys(name for row in rows for name in unfolded(row))), where)
     by_lower = {name.lower(): name for name in reversed(names)}
     id_column = choice.id or next((by_lower[known] for known in IDS if known in by_lower), None)
     if choice.fields:
@@ -107,9 +134,7 @@ def choose_columns(rows: Sequence[Mapping[str, Any]], choice: ColumnChoice, wher
     taken = {id_column, *(choice.metadata or ())}
     texts = [name for name in names if name not in taken and _is_text(name, [row.get(name) for row in rows])]
     if not texts:
-        raise RankwellError(
-            f"{where}: expected a column with text, found {', '.join(names) or 'no columns'}: name it with --fields"
-        )
+        raise RankwellError(f"{where}: expected a column with text, found {listed(names)}: name it with --fields")
     return Columns(id_column, _title_first({name.lower(): name for name in texts}), choice.metadata)
 
 
@@ -117,7 +142,7 @@ def _check_named(choice: ColumnChoice, names: Sequence[str], where: str) -> None
     named = [choice.id, *(choice.fields or {}).values(), *(choice.metadata or ())]
     for name in named:
         if name is not None and name not in names:
-            raise RankwellError(f"{where}: expected a column {name!r}, found {', '.join(names) or 'none'}")
+            raise RankwellError(f"{where}: expected a column {name!r}, found {listed(names)}")
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -130,8 +155,8 @@ def _pairs(text: str) -> dict[str, str]:
 
 def _is_text(name: str, values: Sequence[Any]) -> bool:
     texts = [value for value in values if isinstance(value, str) and value]
-    if not texts:
-        return False
+    if not texts:  # a column that is still empty has only its name
+        return name.lower() in TEXTS and not any(values)
     return name.lower() in TEXTS or sum(len(text.split()) for text in texts) / len(texts) > WORDS_OF_A_TEXT
 
 

@@ -19,7 +19,7 @@ from rankwell.collections.formats.trec_documents import TrecDocuments
 from rankwell.collections.guess import Format, for_writing, guessed, named
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, Phrase
+from rankwell.core.errors import FormatError, Phrase, shown
 
 GUESS = ColumnChoice()
 
@@ -82,7 +82,7 @@ def unique(documents: Iterable[Document], reading: Reading, where: Path | str) -
         if document.id in seen:
             before = seen[document.id]
             first = f" (first on line {before})" if before else ""
-            found = Phrase(f'"{document.id}" again{first}')
+            found = Phrase(f"{shown(document.id)} again{first}")
             reading.problems.add(
                 FormatError(where, reading.place.line, expected="an id that was not there before", found=found)
             )

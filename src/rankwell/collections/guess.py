@@ -55,11 +55,17 @@ def guessed(path: Path, formats: Sequence[F], what: str) -> F:
     known = recognised(path, formats)
     if known is None:
         tried = ", ".join(sorted({known.name for known in formats}))
-        found = "an empty folder" if path.is_dir() and not any(path.iterdir()) else "none of them"
+        found = _nothing(path) or "none of them"
         raise RankwellError(
             f"{path}: cannot tell the format of these {what}: tried {tried}, found {found}; name it with --format"
         )
     return known
+
+
+def _nothing(path: Path) -> str | None:
+    if path.is_dir():
+        return None if any(path.iterdir()) else "an empty folder"
+    return None if head(path).strip() else "an empty file"
 
 
 def for_writing(path: Path, name: str | None, formats: Sequence[F], what: str) -> F:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO
 
 from rankwell.collections.reading import Reading
 from rankwell.core.errors import FormatError, Phrase, RankwellError
@@ -15,29 +16,34 @@ from rankwell.core.errors import FormatError, Phrase, RankwellError
 GZIP = b"\x1f\x8b"
 CUT = (EOFError, zlib.error, gzip.BadGzipFile)
 OTHER_ENCODINGS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+HEAD = 65_536  # bytes that are enough to tell a format
 
 
-def open_bytes(path: Path, reading: Reading) -> BinaryIO:
+def open_bytes(path: Path, reading: Reading) -> io.BufferedReader:
     """The bytes of a file, unpacked if it is gzipped (told by its first bytes, not by its name)."""
     try:
         raw = path.open("rb")
+        start = raw.read(2)
+        raw.seek(0)
+        size = path.stat().st_size
     except OSError as error:
         raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
-    start = raw.read(4)
-    raw.seek(0)
-    if start[:2] in OTHER_ENCODINGS and reading.encoding == "utf-8":
+    if start in OTHER_ENCODINGS:
         raw.close()
-        raise FormatError(
-            path, 1, expected="UTF-8 text", found=Phrase(f"{OTHER_ENCODINGS[start[:2]]}: convert it to UTF-8 first")
-        )
-    reading.progress.watch(_position(raw), path.stat().st_size)
-    return cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if start[:2] == GZIP else raw
+        found = Phrase(f"{OTHER_ENCODINGS[start]}: convert it to UTF-8 first")
+        raise FormatError(path, 1, expected="UTF-8 text", found=found)
+    reading.progress.watch(_position(raw), size)
+    return io.BufferedReader(_Unpacked(raw), 1 << 17) if start == GZIP else raw
 
 
 def byte_lines(path: Path, reading: Reading) -> Iterator[bytes]:
     """Lines as bytes with their endings; a byte order mark at the start is dropped, a cut gzip file is a problem."""
-    number = 0
     with open_bytes(path, reading) as file:
+        if not isinstance(file.raw, _Unpacked):
+            yield file.readline().removeprefix(codecs.BOM_UTF8)
+            yield from file  # nothing stands between the file and the reader: this is where collections are read
+            return
+        number = 0
         try:
             for number, line in enumerate(file, 1):
                 yield line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -45,18 +51,30 @@ def byte_lines(path: Path, reading: Reading) -> Iterator[bytes]:
             reading.problems.add(_cut_short(path, number + 1, error))
 
 
-def byte_blocks(path: Path, reading: Reading, size: int) -> Iterator[bytes]:
-    """About `size` bytes at a time, always whole lines that end in a line feed; for readers that work on columns."""
-    number = 1
+def byte_blocks(path: Path, reading: Reading, size: int) -> Iterator[tuple[int, bytes]]:
+    """About `size` bytes at a time, always whole lines that end in a line feed, with the number of the first line."""
+    number, waiting = 1, list[bytes]()  # pieces of a line whose end is still to come: it may be a whole book
     with open_bytes(path, reading) as file:
-        try:
-            while block := file.read(size):
-                block += b"" if block.endswith(b"\n") else file.readline()
-                block = block.removeprefix(codecs.BOM_UTF8) if number == 1 else block
-                yield block if block.endswith(b"\n") else block + b"\n"
-                number += block.count(b"\n")
-        except CUT as error:
-            reading.problems.add(_cut_short(path, number, error))
+        while True:
+            block, wrong = _filled(file, size)
+            lines, feed, rest = block.rpartition(b"\n")
+            if feed:
+                whole = _from_start(number, [*waiting, lines, feed])
+                yield number, whole
+                number, waiting = number + whole.count(b"\n"), []
+            waiting.append(rest)
+            if wrong is not None:  # the line in which it is cut is lost
+                reading.problems.add(_cut_short(path, number, wrong))
+                return
+            if len(block) < size:
+                break
+    if last := _from_start(number, waiting):
+        yield number, last + b"\n"
+
+
+def _from_start(number: int, pieces: list[bytes]) -> bytes:
+    """The pieces as one; without the mark where they are the start of the file."""
+    return b"".join(pieces).removeprefix(codecs.BOM_UTF8 if number == 1 else b"")
 
 
 def text_lines(path: Path, reading: Reading) -> Iterator[tuple[int, str]]:
@@ -73,11 +91,14 @@ def decoded(path: Path, number: int, line: bytes, reading: Reading) -> str | Non
     try:
         return line.decode(reading.encoding)
     except UnicodeDecodeError as error:
-        found = Phrase(
-            f"byte 0x{line[error.start]:02x} at column {error.start + 1}; for another encoding use --encoding"
-        )
-        reading.problems.add(FormatError(path, number, expected=f"{reading.encoding.upper()} text", found=found))
+        reading.problems.add(not_in_encoding(path, number, error, reading))
         return None
+
+
+def not_in_encoding(path: Path, number: int, error: UnicodeDecodeError, reading: Reading) -> FormatError:
+    """The problem of a line whose bytes are not text."""
+    found = f"byte 0x{error.object[error.start]:02x} at column {error.start + 1}; for another encoding use --encoding"
+    return FormatError(path, number, expected=f"{reading.encoding.upper()} text", found=Phrase(found))
 
 
 def whole_text(path: Path, reading: Reading) -> str:
@@ -89,18 +110,58 @@ def whole_text(path: Path, reading: Reading) -> str:
     )
 
 
-def head(path: Path, size: int = 65_536) -> str:
+def head(path: Path) -> str:
     """The first characters of a file, for telling its format; bytes that are not UTF-8 are replaced."""
     with open_bytes(path, Reading()) as file:
-        try:
-            start = file.read(size)
-        except CUT:
-            return ""
+        start, _ = _filled(file, HEAD)
     return start.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
 
 
+def first_lines(start: str, count: int) -> list[str]:
+    """Up to so many lines of a file's start that are not empty; the last may be cut unless it is the only one."""
+    lines = start.split("\n")
+    whole = lines[:-1] if len(lines) > 1 and lines[-1] else lines
+    return [line.rstrip("\r") for line in whole if line.strip()][:count]
+
+
+class _Unpacked(io.RawIOBase):
+    """What a gzip file holds, given out as soon as it is unpacked, so that nothing before a damage is lost."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw, self._packed = raw, gzip.GzipFile(fileobj=raw)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._packed.read1(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._packed.close()
+            self._raw.close()
+        super().close()
+
+
+def _filled(file: io.BufferedReader, size: int) -> tuple[bytes, Exception | None]:
+    """So many bytes (fewer only at the end), and what was wrong where a gzip file could not be unpacked further."""
+    parts, missing = list[bytes](), size
+    while missing:
+        try:
+            part = file.read1(missing)
+        except CUT as error:
+            return b"".join(parts), error
+        if not part:
+            break
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts), None
+
+
 def _cut_short(path: Path, number: int, error: Exception) -> FormatError:
-    found = Phrase(f"one that is cut short or damaged after this line ({error})")
+    found = Phrase(f"one that is cut short or damaged in this line ({error})")
     return FormatError(path, number, expected="a whole gzip file", found=found)
 
 

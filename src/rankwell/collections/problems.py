@@ -20,7 +20,10 @@ class Problems:
     def add(self, problem: FormatError) -> None:
         """Here is a bad record."""
         if not self.skip:
-            raise problem
+            try:
+                raise problem
+            finally:
+                del problem  # else it would hold the frames, and their open files, that hold it
         self.count += 1
         if len(self.found) < KEPT:
             self.found.append(problem)

@@ -11,7 +11,7 @@ from rankwell.collections.formats.smart import CLASSIC_QRELS, CRANFIELD_QRELS
 from rankwell.collections.formats.trec_qrels import TrecQrels
 from rankwell.collections.guess import Format, for_writing, guessed, named
 from rankwell.collections.reading import Reading
-from rankwell.core.errors import FormatError, Phrase
+from rankwell.core.errors import FormatError, Phrase, shown
 from rankwell.core.judgments import Judgment, Judgments
 
 
@@ -60,7 +60,7 @@ def consistent(rows: Iterable[Judgment], where: Path | str, reading: Reading) ->
         if before == row.grade:
             yield row
         else:
-            expected = f"grade {before} again for query {row.qid} and document {row.docno}"
+            expected = f"grade {before} again for query {shown(row.qid)} and document {shown(row.docno)}"
             reading.problems.add(
                 FormatError(where, reading.place.line, expected=expected, found=Phrase(str(row.grade)))
             )

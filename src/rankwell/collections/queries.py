@@ -10,10 +10,11 @@ from rankwell.collections.formats.beir import BeirQueries
 from rankwell.collections.formats.msmarco import MsMarcoQueries
 from rankwell.collections.formats.query_table import QueryTable
 from rankwell.collections.formats.smart import SmartQueries
-from rankwell.collections.formats.trec_topics import TrecTopics, TrecXmlTopics
+from rankwell.collections.formats.trec_topics import TrecTopics
+from rankwell.collections.formats.trec_xml_topics import TrecXmlTopics
 from rankwell.collections.guess import Format, for_writing, guessed, named
 from rankwell.collections.reading import Reading
-from rankwell.core.errors import FormatError, Phrase
+from rankwell.core.errors import FormatError, Phrase, shown
 from rankwell.core.query import Queries, Query
 
 
@@ -56,11 +57,8 @@ def once(queries: Iterable[Query], where: Path | str, reading: Reading) -> Itera
     seen = set[str]()
     for query in queries:
         if query.id in seen:
-            reading.problems.add(
-                FormatError(
-                    where, reading.place.line, expected="each query id once", found=Phrase(f'"{query.id}" again')
-                )
-            )
+            found = Phrase(f"{shown(query.id)} again")
+            reading.problems.add(FormatError(where, reading.place.line, expected="each query id once", found=found))
             continue
         seen.add(query.id)
         yield query

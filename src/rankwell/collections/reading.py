@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rankwell.collections.problems import Problems
+from rankwell.core.errors import ParameterError
 from rankwell.core.progress import SILENT, Progress
 
 
@@ -23,3 +24,17 @@ class Reading:
     problems: Problems = field(default_factory=Problems)
     progress: Progress = SILENT
     place: Place = field(default_factory=Place)
+
+    def __post_init__(self) -> None:
+        try:
+            suitable = "\n,".encode(self.encoding) == b"\n,"
+        except LookupError:
+            suitable = False
+        if not suitable:  # files are split into lines before they are decoded
+            expected = "an encoding that contains ASCII, such as utf-8, latin-1 or cp1252"
+            raise ParameterError("encoding", expected=expected, found=self.encoding)
+
+    @property
+    def unseen(self) -> Reading:
+        """For a pass over a file that is read again: bad records are passed over, to be told of the other time."""
+        return Reading(self.encoding, Problems(skip=True))

@@ -22,7 +22,7 @@ class RunFormat(Format, Protocol):
         """Write it."""
 
 
-RUN_FORMATS: tuple[RunFormat, ...] = (TrecRun(), MsMarcoRun(), MsMarcoCandidates())
+RUN_FORMATS: tuple[RunFormat, ...] = (MsMarcoCandidates(), TrecRun(), MsMarcoRun())
 
 
 def read_run(path: Path | str, format: str | None = None, *, reading: Reading | None = None) -> Run:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from rankwell.core.errors import RankwellError
 
@@ -17,28 +18,41 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
     """A binary file that takes its place when the block ends, and leaves no trace when the block fails.
 
     A reader sees the old content or the new one, never a part; a kill or a full disk loses nothing that was there.
+    A link stays a link, a file keeps its mode, and what is no file (/dev/null, a pipe) is written to as it is.
     """
     path = Path(path)
     if path.is_dir():
         raise RankwellError(f"{path}: expected a place for a file, found a folder")
+    in_place = path.exists() and not path.is_file()
+    target = path if in_place else Path(os.path.realpath(path))
+    temporary = target if in_place else target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        file = temporary.open("wb" if in_place else "xb")
     except OSError as error:
         raise RankwellError(f"{path}: cannot write here: {error.strerror}") from error
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield cast("BinaryIO", file)
+        with file:
+            yield file
             file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-        sync_folder(path.parent)
+            if not in_place:
+                os.fsync(file.fileno())
+        if not in_place:
+            _put_in_place(temporary, target)
     except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+        if not in_place:
+            temporary.unlink(missing_ok=True)
+        ours = isinstance(error, OSError) and error.filename in (None, str(temporary))
+        if ours and isinstance(error, OSError) and error.errno is not None:
             raise RankwellError(f"{path}: not written: {error.strerror}") from error
         raise
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    if target.exists():
+        shutil.copymode(target, temporary)
+    temporary.replace(target)
+    sync_folder(target.parent)
 
 
 def sync_folder(folder: Path) -> None:
@@ -49,10 +63,3 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _umask() -> int:
-    """The process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

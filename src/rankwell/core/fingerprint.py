@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+WIDEST = 1 << 53  # whole numbers up to here are numbers in every JSON
+
 
 def fingerprint(value: Any) -> str:
-    """SHA-256 (hex) over the canonical JSON of a value: equal values give equal names, always."""
+    """SHA-256 (hex) over the canonical JSON of a value: equal values give equal names, different ones different."""
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
 def canonical(value: Any) -> bytes:
     """JSON with sorted keys and no spaces; numpy numbers and arrays as plain ones; paths as text."""
-    options = orjson.OPT_SORT_KEYS | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
-    return orjson.dumps(value, option=options, default=_plain)
+    return orjson.dumps(_plain(value), option=orjson.OPT_SORT_KEYS)
 
 
 def fingerprint_file(path: Path | str) -> str:
@@ -27,15 +32,28 @@ def fingerprint_file(path: Path | str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON cannot say itself: objects that know their fingerprint, mappings, sets, paths."""
+    """The value in JSON's words. What JSON has no word for (infinity, a class) is told apart by a marked object."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, (int, float)):
+        return value if math.isfinite(value) and abs(value) <= WIDEST else {"number": str(value)}
     if hasattr(value, "fingerprint"):
         return value.fingerprint()
-    if isinstance(value, Path):
+    if isinstance(value, (Path, Enum)):
         return str(value)
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
-    if hasattr(value, "items"):
-        return dict(value.items())
     if hasattr(value, "tolist"):
-        return value.tolist()
+        return _plain(value.tolist())
+    return _plain_parts(value)
+
+
+def _plain_parts(value: Any) -> Any:
+    """The same for what has parts."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {type(value).__qualname__: {field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(_plain, value), key=canonical)
     raise TypeError(f"a fingerprint covers plain values, not {type(value).__name__}")

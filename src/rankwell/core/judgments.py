@@ -46,7 +46,8 @@ class Judgments(Mapping[str, Mapping[str, int]]):
     def from_frame(cls, table: pd.DataFrame) -> Judgments:
         """From a data frame with the columns qid, docno, grade (or query_id, doc_id, relevance / label)."""
         qids, docnos, grades = (column(table, name) for name in ("qid", "docno", "grade"))
-        return cls(zip(qids.astype(str), docnos.astype(str), grades.astype(int).tolist(), strict=True))
+        whole = [_whole(grade) for grade in grades.tolist()]
+        return cls(zip(qids.astype(str), docnos.astype(str), whole, strict=True))
 
     def __getitem__(self, qid: str) -> Mapping[str, int]:
         return self._grades[qid]
@@ -91,3 +92,13 @@ class Judgments(Mapping[str, Mapping[str, int]]):
             for name, value in zip(columns, row, strict=True):
                 columns[name].append(value)
         return frame(columns)
+
+
+def _whole(grade: Any) -> int:
+    """A frame's grade, which pandas makes a float where a column has gaps."""
+    try:
+        if int(grade) == float(grade):
+            return int(grade)
+    except (OverflowError, TypeError, ValueError):
+        pass
+    raise RankwellError(f"data frame: expected whole numbers as grades, found {grade!r}")

@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 BAR_SECONDS = 0.1  # between two changes of a bar
 LINE_SECONDS = 10.0  # between two plain lines
-STRIDE = 256  # items between two looks at the clock, so that counting costs nothing
+STRIDE = 256  # at most so many items between two looks at the clock, so that counting costs nothing
+OFTEN = 0.01  # seconds between two looks at the clock below which they become rarer
 
 
 class Progress:
@@ -36,17 +37,21 @@ class Progress:
         quiet: bool = False,
         stream: TextIO | None = None,
     ) -> None:
-        self.what, self.unit, self.total, self.quiet = what, unit, total, quiet
+        self.what, self.unit, self.total = what, unit, total
         self.stream = stream or sys.stderr
         self.count = 0
         self._watched: list[tuple[Callable[[], int], int]] = []
         self._bar: RichProgress | None = None
         self._started = self._shown = time.monotonic()
-        self._pause = BAR_SECONDS if self.stream.isatty() else LINE_SECONDS
+        self._looked, self._next, self._stride = self._started, 1, 1
+        # A process without a terminal may have no standard error at all.
+        self._terminal = self.stream is not None and self.stream.isatty()
+        self.quiet = quiet or self.stream is None
+        self._pause = BAR_SECONDS if self._terminal else LINE_SECONDS
 
     def __enter__(self) -> Self:
         self._started = self._shown = time.monotonic()
-        if not self.quiet and self.stream.isatty():
+        if not self.quiet and self._terminal:
             self._bar = _bar(self.stream)
             self._bar.add_task(self.what, total=None, state="")
             self._bar.start()
@@ -66,8 +71,8 @@ class Progress:
         for item in items:
             yield item
             self.count += 1
-            if self.count % STRIDE == 0:
-                self._refresh()
+            if self.count >= self._next:
+                self._look()
 
     def advance(self, items: int = 1) -> None:
         """So many more items are done."""
@@ -76,7 +81,8 @@ class Progress:
 
     def watch(self, position: Callable[[], int], size: int) -> None:
         """Take the share that is done from a file: its position now, and its size."""
-        self._watched.append((position, size))
+        if not self.quiet:  # nobody will ask, and a process may read very many files
+            self._watched.append((position, size))
 
     def share(self) -> float | None:
         """How much is done, from 0 to 1, or None where nobody knows."""
@@ -84,6 +90,13 @@ class Progress:
             return min(1.0, self.count / self.total)
         size = sum(size for _, size in self._watched)
         return min(1.0, sum(position() for position, _ in self._watched) / size) if size else None
+
+    def _look(self) -> None:
+        """Look at the clock after every slow item, but only now and then where they fly by."""
+        now = time.monotonic()
+        self._stride = min(2 * self._stride, STRIDE) if now - self._looked < OFTEN else max(self._stride // 2, 1)
+        self._looked, self._next = now, self.count + self._stride
+        self._refresh()
 
     def _refresh(self) -> None:
         if not self.quiet and time.monotonic() - self._shown >= self._pause:

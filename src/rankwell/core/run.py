@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 
-from rankwell.core.arrays import Floats, Integers, Strings, strings
+from rankwell.core.arrays import TEXT, Floats, Integers, Strings, strings
 from rankwell.core.document import Document
 from rankwell.core.errors import ParameterError, RankwellError
 from rankwell.core.frames import column, frame
@@ -58,24 +60,15 @@ class Run:
     def from_columns(
         cls, qids: Sequence[str], offsets: npt.ArrayLike, docnos: Strings, scores: npt.ArrayLike, **others: Any
     ) -> Run:
-        """From columns in any order within a query. Scores become 32-bit floats and must be finite."""
+        """From columns in any order within a query; ids may be UTF-8 bytes. Scores become 32-bit and must be finite."""
         bounds = np.asarray(offsets, dtype=np.int64)
-        values = np.asarray(scores).astype(np.float32)
-        if len(bounds) != len(qids) + 1 or bounds[-1] != len(docnos) or len(docnos) != len(values):
-            found = f"{len(qids)} queries, {len(bounds)} offsets, {len(docnos)} documents, {len(values)} scores"
-            raise RankwellError(
-                f"run: expected one offset more than queries and as many scores as documents, found {found}"
-            )
-        if not np.isfinite(values).all():
-            place = int(np.flatnonzero(~np.isfinite(values))[0])
-            qid = qids[int(np.searchsorted(bounds, place, side="right")) - 1]
-            raise RankwellError(
-                f"run: expected finite scores, found {values[place]} for document {docnos[place]!r} of query {qid!r}"
-            )
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, which is refused below
+            values = np.asarray(scores).astype(np.float32) + np.float32(0)  # -0 becomes 0: equal runs, equal bytes
+        _check_columns(qids, bounds, docnos, values)
         order = ranking_order(bounds, docnos, values)
         if order is not None:
             docnos, values = docnos[order], values[order]
-        return cls(tuple(qids), bounds, docnos, values, **others)
+        return cls(tuple(qids), bounds, docnos.astype(TEXT, copy=False), values, **others)
 
     @classmethod
     def from_dict(cls, scores: Mapping[str, Mapping[str, float]], **others: Any) -> Run:
@@ -102,7 +95,11 @@ class Run:
     def from_frame(cls, table: pd.DataFrame, **others: Any) -> Run:
         """From a data frame with the columns qid, docno, score (or query_id, doc_id, score)."""
         qids, docnos, scores = (column(table, name) for name in ("qid", "docno", "score"))
-        return cls.from_rows(zip(qids.astype(str), docnos.astype(str), scores.astype(float), strict=True), **others)
+        try:
+            values = scores.astype(float)
+        except (TypeError, ValueError) as error:
+            raise RankwellError(f"data frame: expected numbers as scores, found others ({error})") from error
+        return cls.from_rows(zip(qids.astype(str), docnos.astype(str), values, strict=True), **others)
 
     @classmethod
     def of_queries(cls, queries: Queries, documents: Mapping[str, Document] | None = None) -> Run:
@@ -197,8 +194,26 @@ class Run:
 
     def fingerprint(self) -> str:
         """SHA-256 over queries, documents and scores."""
-        digest = hashlib.sha256()
-        for part in ("\n".join(self.qids), "\n".join(self.docnos.tolist())):
-            digest.update(part.encode() + b"\0")
+        digest = hashlib.sha256(orjson.dumps([self.qids, self.docnos.tolist()]))
         digest.update(self.offsets.tobytes() + self.scores.tobytes())
         return digest.hexdigest()
+
+
+def _check_columns(qids: Sequence[str], bounds: Integers, docnos: Strings, values: Floats) -> None:
+    """Raise where the columns do not belong together, an id stands twice, or a score is not finite."""
+    rising = len(bounds) == len(qids) + 1 and bounds[0] == 0 and bool((np.diff(bounds) >= 0).all())
+    if not rising or bounds[-1] != len(docnos) or len(docnos) != len(values):
+        found = f"{len(qids)} queries, {len(bounds)} offsets, {len(docnos)} documents, {len(values)} scores"
+        raise RankwellError(
+            f"run: expected one rising offset more than queries and as many scores as documents, found {found}"
+        )
+    if len(set(qids)) < len(qids):
+        twice = next(qid for qid, times in Counter(qids).items() if times > 1)
+        raise RankwellError(f"run: expected each query once, found {twice!r} twice")
+    if not np.isfinite(values).all():
+        place = int(np.flatnonzero(~np.isfinite(values))[0])
+        qid = qids[int(np.searchsorted(bounds, place, side="right")) - 1]
+        docno = str(docnos[place : place + 1].astype(TEXT)[0])
+        raise RankwellError(
+            f"run: expected finite scores, found {values[place]} for document {docno!r} of query {qid!r}"
+        )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rankwell.collections.columns import ColumnChoice, Columns, choose_columns, identifier
-from rankwell.collections.formats.jsonl import documents_of_rows, json_rows, write_json_rows
+from rankwell.collections.columns import ColumnChoice, Columns, identifier
+from rankwell.collections.formats.jsonl import json_documents, json_items, write_json_rows
+from rankwell.collections.formats.trec_qrels import is_whole
 from rankwell.collections.lines import text_lines
+from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError
-from rankwell.core.files import atomic_write
+from rankwell.core.errors import FormatError, RankwellError
 from rankwell.core.judgments import Judgment, Judgments
 from rankwell.core.query import Query
+
+log = logging.getLogger(__name__)
 
 COLUMNS = Columns("_id", {"title": "title", "text": "text"})
 HEADER = ("query-id", "corpus-id", "score")
@@ -38,17 +42,22 @@ class BeirCorpus:
         file = corpus_file(path) if path.is_dir() else path
         if file is None:
             raise RankwellError(f"{path}: expected a file corpus.jsonl or corpus.jsonl.gz in the folder, found none")
-        rows = json_rows(file, reading)
-        columns = (
-            COLUMNS
-            if choice == ColumnChoice()
-            else choose_columns([{"_id": "", "title": "", "text": ""}], choice, str(file))
-        )
-        return documents_of_rows(file, rows, columns, reading)
+        if choice == ColumnChoice():
+            return json_items(file, reading, COLUMNS.document)
+        return json_documents(file, reading, choice)
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
         """A folder with a `corpus.jsonl`; a document's fields other than title are joined as its text."""
-        write_json_rows(path / "corpus.jsonl", map(corpus_row, documents))
+        joined = set[str]()
+
+        def row(document: Document) -> dict[str, Any]:
+            joined.update(document.fields)
+            return corpus_row(document)
+
+        file = path if path.name.removesuffix(".gz").endswith(".jsonl") else path / "corpus.jsonl"
+        write_json_rows(file, map(row, documents))
+        if others := sorted(joined - {"title", "text"}):
+            log.warning("%s: BEIR has title and text only: %s were written into text", file, ", ".join(others))
 
 
 class BeirQueries:
@@ -64,13 +73,7 @@ class BeirQueries:
     def read(self, path: Path, reading: Reading) -> Iterator[Query]:
         """The queries; every other string of a line is a further wording, `metadata` is passed over."""
         file = queries_file(path) if path.is_dir() else path
-        for number, row in json_rows(file, reading):
-            try:
-                yield _query(row)
-            except ValueError as error:
-                reading.problems.add(
-                    FormatError(file, number, expected=str(error), found=Phrase(", ".join(row) or "an empty object"))
-                )
+        return json_items(file, reading, lambda row, _: _query(row))
 
     def write(self, path: Path, queries: Iterable[Query]) -> None:
         """The default wording is written as `text`, further ones under their names."""
@@ -84,8 +87,9 @@ class BeirQrels:
     suffixes = (".tsv",)
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Whether the first line is the header."""
-        return path.is_file() and start.partition("\n")[0].strip().split("\t")[:2] == list(HEADER[:2])
+        """Whether the first line is the header, or has three columns of which the last is a grade."""
+        cells = start.partition("\n")[0].strip().split("\t")
+        return path.is_file() and (cells[:2] == list(HEADER[:2]) or (len(cells) == len(HEADER) and is_whole(cells[2])))
 
     def read(self, path: Path, reading: Reading) -> Iterator[Judgment]:
         """The judgments."""
@@ -93,20 +97,21 @@ class BeirQrels:
             parts = line.split("\t")
             if (number == 1 and parts[:2] == list(HEADER[:2])) or not line.strip():
                 continue
-            try:
-                qid, docno, grade = parts
-                yield Judgment(qid, docno, int(grade))
-            except ValueError:
+            if len(parts) == len(HEADER) and parts[0] and parts[1] and is_whole(parts[2]):
+                yield Judgment(parts[0], parts[1], int(parts[2]))
+            else:
                 expected = "three columns (query-id corpus-id score) separated by tabs, the score a whole number"
                 reading.problems.add(FormatError(path, number, expected=expected, found=line))
 
     def write(self, path: Path, judgments: Judgments) -> None:
         """Header and rows."""
-        with atomic_write(path) as file:
+        with output(path) as file:
             file.write("\t".join(HEADER).encode() + b"\n")
             for qid, docno, grade in judgments.rows():
-                if "\t" in qid + docno or "\n" in qid + docno:
-                    raise RankwellError(f"{path}: ids with tabs or line breaks cannot be written: {qid!r}, {docno!r}")
+                if not qid or not docno or set("\t\n\r") & {*qid, *docno}:
+                    raise RankwellError(
+                        f"{path}: expected ids without tabs and line breaks, found {qid!r} and {docno!r}"
+                    )
                 file.write(f"{qid}\t{docno}\t{grade}\n".encode())
 
 
@@ -136,19 +141,19 @@ def corpus_row(document: Document) -> dict[str, Any]:
 
 def query_row(query: Query) -> dict[str, Any]:
     """A query as BEIR has it."""
-    names = list(query.texts)
-    return {
-        "_id": query.id,
-        "text": query.text(),
-        **{name: query.texts[name] for name in names[1:] if name not in ("_id", "text")},
-    }
+    others = list(query.texts)[1:]
+    taken = {"_id", "text"} & set(others)
+    if taken:
+        raise RankwellError(f"query {query.id!r}: a further text named {taken.pop()!r} cannot be written as BEIR")
+    return {"_id": query.id, "text": query.text(), **{name: query.texts[name] for name in others}}
 
 
 def _query(row: dict[str, Any]) -> Query:
     id_key = next((key for key in ("_id", "id", "qid", "query_id") if key in row), "_id")
+    qid = identifier(row.get(id_key), id_key)
     texts = {key: value for key, value in row.items() if isinstance(value, str) and key != id_key}
     if not texts:
         raise ValueError("a query text")
     default = next((key for key in ("text", "query", "title") if key in texts), next(iter(texts)))
     ordered = {default: texts[default], **texts}
-    return Query(identifier(row.get(id_key), id_key), ordered)
+    return Query(qid, {name: text for name, text in ordered.items() if text})

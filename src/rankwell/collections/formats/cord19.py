@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,10 +14,10 @@ import orjson
 from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.formats.delimited import header, table_rows, write_table
 from rankwell.collections.lines import head
+from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import NOTHING, Document
 from rankwell.core.errors import FormatError, Phrase, RankwellError
-from rankwell.core.files import atomic_write
 
 TABLE = "metadata.csv"
 COLUMNS = (
@@ -38,6 +39,9 @@ BODIES = ("pmc_json_files", "pdf_json_files")  # the parse of the publisher's XM
 YEAR = re.compile(r"\d{4}")
 
 
+log = logging.getLogger(__name__)
+
+
 class Cord19:
     """A folder with `metadata.csv`. Rows that share a cord_uid become one document with the fullest fields."""
 
@@ -53,9 +57,10 @@ class Cord19:
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- fixed columns
         """Two passes over the table: which ids stand there more than once, then the documents."""
         table = path / TABLE if path.is_dir() else path
-        counts = Counter(row.get("cord_uid", "") for _, row in table_rows(table, Reading(reading.encoding), ","))
+        counts = Counter(row.get("cord_uid", "") for _, row in table_rows(table, reading.unseen, ","))
         waiting: dict[str, Document] = {}
         for number, row in table_rows(table, reading, ","):
+            reading.place.line = number
             uid = row.get("cord_uid", "")
             if not uid:
                 reading.problems.add(FormatError(table, number, expected="a cord_uid", found=Phrase("none")))
@@ -72,7 +77,15 @@ class Cord19:
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
         """The same layout: table and bodies."""
-        write_table(path / TABLE, COLUMNS, (_cells(document, path) for document in documents), ",")
+        lost = set[str]()
+
+        def cells(document: Document) -> list[str]:
+            lost.update(document.metadata.keys() - {*METADATA.values(), "year"})
+            return _cells(document, path)
+
+        write_table(path / TABLE, COLUMNS, map(cells, documents), ",")
+        if lost:
+            log.warning("%s: CORD-19 has no column for %s", path, ", ".join(sorted(lost)))
 
 
 def _document(uid: str, row: dict[str, Any], folder: Path, reading: Reading) -> Document:
@@ -91,17 +104,16 @@ def _body(row: dict[str, Any], folder: Path, reading: Reading) -> str:
     for column in BODIES:
         for name in filter(None, map(str.strip, (row.get(column) or "").split(";"))):
             file = folder / name
-            if ".." in Path(name).parts or not file.is_file():
+            if Path(name).is_absolute() or ".." in Path(name).parts or not file.is_file():
                 continue
             try:
-                paragraphs = orjson.loads(file.read_bytes())["body_text"]
-                text = "\n".join(part["text"] for part in paragraphs if part["text"])
-            except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+                text = "\n".join(part["text"] for part in orjson.loads(file.read_bytes())["body_text"])
+            except (orjson.JSONDecodeError, KeyError, TypeError, OSError) as error:
                 reading.problems.add(
                     FormatError(file, None, expected="a parsed paper with body_text", found=Phrase(repr(error)))
                 )
                 continue
-            if text:
+            if text.strip():
                 return text
     return ""
 
@@ -120,6 +132,7 @@ def _cells(document: Document, folder: Path) -> list[str]:
             f"document {document.id!r}: CORD-19 holds title, abstract and body, not {', '.join(sorted(unknown))}"
         )
     values = {column: str(document.metadata.get(name, "")) for column, name in METADATA.items()}
+    values["publish_time"] = values["publish_time"] or str(document.metadata.get("year", ""))
     values |= {
         "cord_uid": document.id,
         "title": document.fields.get("title", ""),
@@ -131,7 +144,7 @@ def _cells(document: Document, folder: Path) -> list[str]:
                 f"document {document.id!r}: expected an id of letters and digits, since it names a file"
             )
         values["pdf_json_files"] = f"document_parses/pdf_json/{document.id}.json"
-        with atomic_write(folder / values["pdf_json_files"]) as file:
+        with output(folder / values["pdf_json_files"]) as file:
             paragraphs = [{"text": text} for text in document.fields["body"].split("\n")]
             file.write(orjson.dumps({"paper_id": document.id, "body_text": paragraphs}))
     return [values.get(column, "") for column in COLUMNS]

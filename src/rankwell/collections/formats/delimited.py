@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import csv
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import TextIOWrapper
+from io import StringIO
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from rankwell.collections.columns import IDS, TEXTS, ColumnChoice, choose_columns
+from rankwell.collections.columns import IDS, TEXTS, ColumnChoice, choose_columns, listed
 from rankwell.collections.formats.jsonl import SAMPLE, Row, documents_of_rows
-from rankwell.collections.lines import byte_lines, decoded
+from rankwell.collections.lines import byte_lines, not_in_encoding
+from rankwell.collections.output import output
+from rankwell.collections.problems import Problems
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
 from rankwell.core.errors import FormatError, Phrase, RankwellError
-from rankwell.core.files import atomic_write
 
+DELIMITERS = ",\t;"
+LONGEST_NAME = 100  # what is longer is no name of a column
+LONGEST_FIELD = 2**31 - 1  # characters; more than fits in a C long on some machines is refused
+# As programs write numbers: no zeros in front, an exponent only with its sign, and no more digits than 64 bits hold.
+NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,20}(e[+-][0-9]{2,3})?|e[+-][0-9]{2,3})?")
+CODE = re.compile(r"[+-]?0[0-9]+")
 KEPT_BACK = 1000  # documents looked at before the header of a new table is written
 
 
@@ -31,20 +39,24 @@ class Delimited:
     suffixes: tuple[str, ...]
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Several columns in the first line, one of which has a name that an id or a text usually has."""
+        """Several columns with short names in the first line, one of them a name that an id or a text usually has."""
         if not path.is_file() or start.startswith(("{", "[", "<")):
             return False
         names = header(start, self.delimiter)
-        return len(names) > 1 and bool({name.lower() for name in names} & {*IDS, *TEXTS})
+        most = max(len(header(start, delimiter)) for delimiter in DELIMITERS)
+        plausible = 1 < len(names) == most and all(len(name) <= LONGEST_NAME and "\t" not in name for name in names)
+        return plausible and bool({name.lower() for name in names} & {*IDS, *TEXTS})
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
-        """The documents of a table."""
+        """The documents of a table; columns of numbers become numbers where they are metadata."""
         rows = table_rows(path, reading, self.delimiter)
         sample = list(islice(rows, SAMPLE))
         if not sample:
             return iter(())
         columns = choose_columns([row for _, row in sample], choice, str(path))
-        return documents_of_rows(path, chain(sample, rows), columns, reading)
+        numeric = _columns_of_numbers([row for _, row in sample], {columns.id, *columns.fields.values()})
+        with_numbers = (_with_numbers(row, numeric) for row in chain(sample, rows))
+        return documents_of_rows(path, with_numbers, columns, reading)
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
         """The columns are the id, the fields and the metadata that the first thousand documents have."""
@@ -66,47 +78,110 @@ TSV = Delimited("tsv", "\t", (".tsv",))
 
 
 def header(start: str, delimiter: str) -> list[str]:
-    """The column names in a first line."""
-    return next(csv.reader([start.partition("\n")[0].rstrip("\r")], delimiter=delimiter), [])
+    """The column names in a first line; none where it is no line of a table."""
+    line = start.partition("\n")[0].rstrip("\r")
+    try:
+        return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
+    except csv.Error:
+        return []
 
 
 def table_rows(path: Path, reading: Reading, delimiter: str) -> Iterator[Row]:
     """Numbered rows as objects; a row with too few or too many columns is a problem."""
-    csv.field_size_limit(sys.maxsize)  # a field may be a whole book
-    lines = (
-        text
-        for number, line in enumerate(byte_lines(path, reading), 1)
-        if (text := decoded(path, number, line, reading)) is not None
-    )
-    records = csv.reader(lines, delimiter=delimiter, strict=True)
-    names = next(records, [])
-    if len(set(names)) < len(names):
-        raise FormatError(path, 1, expected="a different name for every column", found=", ".join(names))
+    names: list[str] = []
+    for number, cells in _records(path, reading, delimiter):
+        if not names:
+            names = [name.strip() for name in cells]
+            if len(set(names)) < len(names):
+                raise FormatError(
+                    path, number, expected="a different name for every column", found=Phrase(listed(names))
+                )
+        elif len(cells) == len(names):
+            yield number, dict(zip(names, cells, strict=True))
+        elif cells:
+            expected = f"{len(names)} columns ({listed(names)})"
+            reading.problems.add(FormatError(path, number, expected=expected, found=Phrase(f"{len(cells)}")))
+
+
+def _records(path: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each record with the line where it starts; one that cannot be read is a problem and left out.
+
+    A quote that is never closed swallows the rest of the file: only its own line is left out then, and reading goes on
+    with the next. Lines are fed to the parser one at a time, so that we know which ones a record consists of.
+    """
+    # A field may be a whole book. The limit is one for the whole process, so it is only ever raised.
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
+    numbered = enumerate(byte_lines(path, reading), 1)
+    again: list[tuple[int, bytes]] = []
+    taken: list[tuple[int, bytes]] = []
+    wrong: list[FormatError] = []
+    problems = Problems()  # without a header there is no table, whatever may be skipped
+
+    def lines() -> Iterator[str]:
+        while (line := again.pop() if again else next(numbered, None)) is not None:
+            taken.append(line)
+            try:
+                yield line[1].decode(reading.encoding)
+            except UnicodeDecodeError as error:
+                wrong.append(not_in_encoding(path, line[0], error, reading))
+                yield line[1].decode(reading.encoding, errors="replace")
+
+    records = csv.reader(lines(), delimiter=delimiter, strict=True)
     while True:
-        number = records.line_num + 1
+        taken.clear()
+        wrong.clear()
         try:
             cells = next(records)
         except StopIteration:
             return
         except csv.Error as error:
-            reading.problems.add(FormatError(path, number, expected="a row of the table", found=Phrase(f"{error}")))
+            number, unclosed = taken[0][0], str(error) == "unexpected end of data"
+            found = Phrase("a quote that is never closed" if unclosed else f"{error}")
+            problems.add(FormatError(path, number, expected="a row of the table", found=found))
+            if unclosed:
+                again.extend(reversed(taken[1:]))
+                records = csv.reader(lines(), delimiter=delimiter, strict=True)
             continue
-        if len(cells) == len(names):
-            yield number, dict(zip(names, cells, strict=True))
-        elif cells:
-            expected = f"{len(names)} columns ({', '.join(names)})"
-            reading.problems.add(FormatError(path, number, expected=expected, found=Phrase(f"{len(cells)}")))
+        if not wrong:
+            problems = reading.problems if cells else problems
+            yield taken[0][0], cells
+        while wrong:
+            problems.add(wrong.pop(0))
+
+
+def _columns_of_numbers(rows: Sequence[Mapping[str, str]], others: set[str | None]) -> list[str]:
+    """The columns in which most values are numbers; one with a value such as 007 holds codes, which stay text."""
+    found = []
+    for name in rows[0]:
+        values = [value for row in rows if (value := row[name])]
+        numbers = sum(NUMBER.fullmatch(value) is not None for value in values)
+        if name not in others and 2 * numbers > len(values) and not any(CODE.fullmatch(value) for value in values):
+            found.append(name)
+    return found
+
+
+def _with_numbers(row: Row, numeric: Sequence[str]) -> Row:
+    number, values = row
+    for name in numeric:
+        if NUMBER.fullmatch(text := values[name]):
+            value = int(text) if text.lstrip("-").isdecimal() else float(text)
+            values[name] = value if math.isfinite(value) else text
+    return number, values
 
 
 def write_table(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str) -> None:
     """A header and rows, quoted where they must be."""
-    with atomic_write(path) as file:
-        text = TextIOWrapper(file, encoding="utf-8", newline="")
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows(rows)
-        text.flush()
-        text.detach()
+    with output(path) as file:
+        text = StringIO(newline="")
+        tidy = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        careful = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        for row in chain([names], rows):
+            # The csv module writes a carriage return without quotes, and then cannot read it.
+            odd = any(isinstance(cell, str) and "\r" in cell for cell in row)
+            (careful if odd else tidy).writerow(row)
+            file.write(text.getvalue().encode())
+            text.seek(0)
+            text.truncate()
 
 
 def _names(mappings: Iterable[Iterable[str]]) -> list[str]:
@@ -121,4 +196,10 @@ def _cells(document: Document, names: Sequence[str], path: Path) -> list[Any]:
             f"{path}: document {document.id!r} has {', '.join(sorted(unknown))}, which none of the "
             f"first {KEPT_BACK} documents has: write JSON lines instead"
         )
+    for name, value in document.metadata.items():
+        if not isinstance(value, (str, int, float, type(None))):
+            raise RankwellError(
+                f"{path}: {name!r} of document {document.id!r} is a {type(value).__name__}, and a table holds only "
+                "text and numbers: write JSON lines instead"
+            )
     return [values.get(name, "") for name in names]

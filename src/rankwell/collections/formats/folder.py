@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.lines import whole_text
+from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
-from rankwell.core.errors import RankwellError
-from rankwell.core.files import atomic_write
+from rankwell.core.errors import FormatError, RankwellError
+
+log = logging.getLogger(__name__)
 
 SUFFIXES = (".txt", ".text", ".md", ".rst")
 
@@ -30,17 +33,25 @@ class TextFolder:
         files = sorted(_files(path))
         if not files:
             raise RankwellError(f"{path}: expected text files ({', '.join(SUFFIXES)}), found none")
-        for file in files:
-            text = whole_text(file, reading)
-            yield Document(file.relative_to(path).as_posix(), {"text": text} if text.strip() else {})
+        done = 0
+        reading.progress.watch(lambda: done, len(files))
+        for done, file in enumerate(files, 1):  # noqa: B007 -- watched
+            docno = file.relative_to(path).as_posix()
+            if not docno.isprintable():  # half characters stand for bytes that are not UTF-8
+                found = docno.encode(errors="replace").decode()
+                reading.problems.add(FormatError(path, None, expected="file names of readable characters", found=found))
+                continue
+            text = whole_text(file, Reading(reading.encoding, reading.problems))
+            reading.place.line = None
+            yield Document(docno, {"text": text} if text.strip() else {})
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
         """A file a document, named by its id, which must be a plain relative path that ends as text files do."""
+        joined = False
         for document in documents:
+            joined |= bool(document.metadata) or list(document.fields) not in ([], ["text"])
             relative = PurePosixPath(document.id)
-            unsafe = (
-                relative.is_absolute() or ".." in relative.parts or str(relative) != document.id or "\0" in document.id
-            )
+            unsafe = relative.is_absolute() or str(relative) != document.id or not document.id.isprintable()
             if unsafe or relative.suffix not in SUFFIXES or any(part.startswith(".") for part in relative.parts):
                 raise RankwellError(
                     f"{path}: expected ids that are file names such as notes/one.txt, found {document.id!r}"
@@ -48,8 +59,10 @@ class TextFolder:
             target = path / relative
             if target.exists():
                 raise RankwellError(f"{target}: already there: write into an empty folder")
-            with atomic_write(target) as file:
+            with output(target) as file:
                 file.write(document.text().encode())
+        if joined:
+            log.warning("%s: text files hold one text: fields were joined and metadata left out", path)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -29,7 +29,7 @@ def dataset(name: str) -> Any:
 
 def documents(name: str) -> Iterator[Document]:
     """Every string of a document but its id and URL is a field; the rest is metadata."""
-    for row in _handler(name, "docs")():
+    for row in _rows(name, "docs"):
         values = {key: value for key, value in row._asdict().items() if key != "doc_id" and value not in (None, "")}
         fields = {key: value for key, value in values.items() if isinstance(value, str) and key != "url"}
         metadata = {key: value for key, value in values.items() if key not in fields}
@@ -38,7 +38,7 @@ def documents(name: str) -> Iterator[Document]:
 
 def queries(name: str) -> Iterator[Query]:
     """Every string of a query but its id is a wording."""
-    for row in _handler(name, "queries")():
+    for row in _rows(name, "queries"):
         texts = {
             key: value for key, value in row._asdict().items() if key != "query_id" and isinstance(value, str) and value
         }
@@ -47,12 +47,17 @@ def queries(name: str) -> Iterator[Query]:
 
 def judgments(name: str) -> Iterator[Judgment]:
     """The judgments."""
-    for row in _handler(name, "qrels")():
+    for row in _rows(name, "qrels"):
         yield Judgment(str(row.query_id), str(row.doc_id), int(row.relevance))
 
 
-def _handler(name: str, kind: str) -> Any:
+def _rows(name: str, kind: str) -> Iterator[Any]:
+    """The rows of one kind; what is not on the disk yet is fetched by ir_datasets, which needs a network."""
     found = dataset(name)
     if not getattr(found, f"has_{kind}")():
         raise RankwellError(f"{PREFIX}{name}: expected a dataset with {kind}, found one without")
-    return getattr(found, f"{kind}_iter")
+    try:
+        yield from getattr(found, f"{kind}_iter")()
+    except (OSError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise RankwellError(f"{PREFIX}{name}: its {kind} could not be read: {reason}") from error

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import codecs
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
-from rankwell.collections.columns import ColumnChoice, Columns, choose_columns
-from rankwell.collections.lines import byte_lines
+from rankwell.collections.columns import ColumnChoice, Columns, choose_columns, listed
+from rankwell.collections.lines import byte_lines, decoded
+from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
 from rankwell.core.errors import FormatError, Phrase, RankwellError
-from rankwell.core.files import atomic_write
 
 SAMPLE = 1000  # rows that a guess looks at
 
 Row = tuple[int, dict[str, Any]]
+T = TypeVar("T")
 
 
 class JsonLines:
@@ -33,34 +35,55 @@ class JsonLines:
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
         """The documents of a file."""
-        rows = json_rows(path, reading)
-        sample = list(islice(rows, SAMPLE))
-        if not sample:
-            return iter(())
-        columns = choose_columns([row for _, row in sample], choice, str(path))
-        return documents_of_rows(path, chain(sample, rows), columns, reading)
+        return json_documents(path, reading, choice)
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
         """A flat object a document: id, fields, and its metadata under `metadata`."""
         write_json_rows(path, map(flat_row, documents))
 
 
-def json_rows(path: Path, reading: Reading) -> Iterator[Row]:
-    """Numbered objects; empty lines are passed over, anything else that is not an object is a problem."""
-    loads = orjson.loads
+def json_documents(path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
+    """The documents of JSON lines whose columns are chosen by the user or told by the first rows."""
+    sample = list(islice(json_items(path, reading.unseen, lambda row, _: row), SAMPLE))
+    columns = choose_columns(sample, choice, str(path)) if sample else Columns(None, {})
+    return json_items(path, reading, columns.document)
+
+
+def json_items(path: Path, reading: Reading, make: Callable[[dict[str, Any], int], T]) -> Iterator[T]:
+    """What `make` makes of each object and its number; empty lines are passed over.
+
+    A line that is no object, and an object of which `make` says with a ValueError what it lacks, is a problem. One loop
+    does it all, because this is where whole collections are read.
+    """
+    loads = orjson.loads if _is_utf8(reading.encoding) else lambda line: orjson.loads(line.decode(reading.encoding))
+    place, count = reading.place, 0
     for number, line in enumerate(byte_lines(path, reading), 1):
         try:
             row = loads(line)
-        except orjson.JSONDecodeError as error:
-            if line.strip():
-                reading.problems.add(
-                    FormatError(path, number, expected=f"a JSON object ({error})", found=line.rstrip(b"\r\n"))
-                )
+        except ValueError as error:  # no JSON, or not in the encoding
+            if line.strip() and decoded(path, number, line, reading) is not None:
+                reading.problems.add(_no_object(path, number, line, f" ({error})"))
             continue
-        if type(row) is dict:
-            yield number, row
-        else:
-            reading.problems.add(FormatError(path, number, expected="a JSON object", found=line.rstrip(b"\r\n")))
+        if type(row) is not dict:
+            reading.problems.add(_no_object(path, number, line))
+            continue
+        count += 1
+        try:
+            item = make(row, count)
+        except ValueError as error:
+            reading.problems.add(FormatError(path, number, expected=str(error), found=Phrase(_shape(row))))
+            continue
+        place.line = number
+        yield item
+
+
+def documents_of_table(path: Path, rows: Iterator[Row], choice: ColumnChoice, reading: Reading) -> Iterator[Document]:
+    """The documents of rows whose columns are chosen by the user or told by the first rows."""
+    sample = list(islice(rows, SAMPLE))
+    if not sample:
+        return iter(())
+    columns = choose_columns([row for _, row in sample], choice, str(path))
+    return documents_of_rows(path, chain(sample, rows), columns, reading)
 
 
 def documents_of_rows(path: Path, rows: Iterable[Row], columns: Columns, reading: Reading) -> Iterator[Document]:
@@ -89,11 +112,24 @@ def flat_row(document: Document) -> dict[str, Any]:
 
 def write_json_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """One JSON object a line."""
-    with atomic_write(path) as file:
+    with output(path) as file:
         for row in rows:
-            file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY))
+            try:
+                file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY))
+            except orjson.JSONEncodeError as error:
+                name = row.get("id", row.get("_id"))
+                raise RankwellError(f"{path}: {name!r} cannot be written as JSON: {error}") from error
+
+
+def _no_object(path: Path, number: int, line: bytes, reason: str = "") -> FormatError:
+    return FormatError(path, number, expected=f"a JSON object{reason}", found=line.rstrip(b"\r\n"))
 
 
 def _shape(row: Mapping[str, Any]) -> str:
     """A row's keys and kinds of values: enough to see what is wrong without printing a document."""
-    return ", ".join(f"{name} ({type(value).__name__})" for name, value in list(row.items())[:12]) or "an empty object"
+    kinds = {name: "empty" if value in ("", None) else type(value).__name__ for name, value in list(row.items())[:12]}
+    return listed([f"{name} ({kind})" for name, kind in kinds.items()]) if kinds else "an empty object"
+
+
+def _is_utf8(encoding: str) -> bool:
+    return codecs.lookup(encoding).name == "utf-8"

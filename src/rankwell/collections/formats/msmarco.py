@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.lines import text_lines
+from rankwell.collections.lines import first_lines, text_lines
+from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import NOTHING, Document
 from rankwell.core.errors import FormatError, RankwellError
-from rankwell.core.files import atomic_write
 from rankwell.core.query import Query
 
 log = logging.getLogger(__name__)
@@ -31,10 +31,7 @@ class MsMarcoDocuments:
 
     def recognises(self, path: Path, start: str) -> bool:
         """As many columns as there should be in the first lines, and an id without spaces in the first."""
-        rows = [line.split("\t") for line in start.split("\n")[:-1][:20]]
-        return (
-            path.is_file() and bool(rows) and all(len(row) == len(self.columns) and " " not in row[0] for row in rows)
-        )
+        return path.is_file() and table_starts(start, len(self.columns), ids=1)
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- fixed columns
         """The documents."""
@@ -45,7 +42,15 @@ class MsMarcoDocuments:
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
         """The documents; fields that the table has no column for are joined to the last column."""
-        write_cells(path, (self._cells(document) for document in documents))
+        lost = set[str]()
+
+        def cells(document: Document) -> list[str]:
+            lost.update(document.metadata.keys() - set(self.columns), document.fields.keys() - set(self.columns))
+            return self._cells(document)
+
+        write_cells(path, map(cells, documents))
+        if lost:
+            log.warning("%s: %s has no column for %s", path, self.name, ", ".join(sorted(lost)))
 
     def _cells(self, document: Document) -> list[str]:
         others = [name for name in document.fields if name not in self.columns[:-1]]
@@ -60,8 +65,8 @@ class MsMarcoQueries:
     suffixes = (".tsv", ".txt")
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Two columns in the first line."""
-        return path.is_file() and len(start.partition("\n")[0].split("\t")) == len(("qid", "text"))
+        """Two columns in the first lines."""
+        return path.is_file() and table_starts(start, len(("qid", "text")), ids=1)
 
     def read(self, path: Path, reading: Reading) -> Iterator[Query]:
         """The queries."""
@@ -93,13 +98,20 @@ class MsMarcoTop1000:
         for _, (_, pid, _, passage) in cells_of(path, reading, TOP1000):
             if pid not in seen:
                 seen.add(pid)
-                yield Document(pid, {"text": passage})
+                yield Document(pid, {"text": passage} if passage else {})
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:  # noqa: ARG002 -- the same shape as the others
         """Refused: candidates need queries as well."""
         raise RankwellError(
             f"{path}: documents alone cannot be written as {self.name}: write msmarco-passage and a run"
         )
+
+
+def table_starts(start: str, columns: int, ids: int) -> bool:
+    """Whether at least half of the first lines have so many columns, of which the first ones hold no spaces."""
+    rows = [line.split("\t") for line in first_lines(start, 20)]
+    fitting = [row for row in rows if len(row) == columns and not any(" " in cell for cell in row[:ids])]
+    return bool(fitting) and 2 * len(fitting) >= len(rows)
 
 
 def cells_of(path: Path, reading: Reading, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
@@ -109,18 +121,18 @@ def cells_of(path: Path, reading: Reading, columns: Sequence[str]) -> Iterator[t
         if len(cells) == len(columns) and cells[0]:
             yield number, cells
         elif line:
-            expected = f"{len(columns)} columns ({', '.join(columns)}) separated by tabs"
+            expected = f"{len(columns)} columns ({', '.join(columns)}) separated by tabs, the first not empty"
             reading.problems.add(FormatError(path, number, expected=expected, found=line))
 
 
-def write_cells(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    """A line a row. Tabs and line breaks inside a cell become spaces, which is said at the end."""
+def write_cells(path: Path, rows: Iterable[Sequence[str]], ids: int = 1) -> None:
+    """A line a row. Tabs and line breaks inside a text become spaces, which is said at the end; ids may have none."""
     changed = 0
-    with atomic_write(path) as file:
+    with output(path) as file:
         for row in rows:
             cells = [cell.translate(BREAKS) for cell in row]
-            if cells[0] != row[0]:
-                raise RankwellError(f"{path}: expected ids without tabs and line breaks, found {row[0]!r}")
+            if cells[:ids] != list(row[:ids]) or not all(cells[:ids]):
+                raise RankwellError(f"{path}: expected ids without tabs and line breaks, found {row[:ids]!r}")
             changed += cells != list(row)
             file.write(("\t".join(cells) + "\n").encode())
     if changed:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rankwell.collections.formats.msmarco import TOP1000, cells_of, write_cells
+from rankwell.collections.formats.msmarco import TOP1000, cells_of, table_starts, write_cells
+from rankwell.collections.formats.trec_qrels import is_whole
 from rankwell.collections.reading import Reading
-from rankwell.core.errors import FormatError, RankwellError
+from rankwell.core.errors import FormatError, Phrase, RankwellError, shown
 from rankwell.core.query import Queries, Query
 from rankwell.core.run import Run
 
@@ -31,18 +32,24 @@ class MsMarcoRun:
         return Run.from_rows(reading.progress.track(self._rows(path, reading)), tag=path.stem)
 
     def _rows(self, path: Path, reading: Reading) -> Iterator[tuple[str, str, float]]:
+        seen = set[tuple[str, str]]()
         for number, (qid, docno, rank) in cells_of(path, reading, COLUMNS):
-            if rank.isdecimal() and int(rank) < EXACT:
-                yield qid, docno, -float(rank)
-            else:
+            if not docno or not is_whole(rank) or not 0 <= int(rank) < EXACT:
                 reading.problems.add(FormatError(path, number, expected="a rank in the third column", found=rank))
+            elif (qid, docno) in seen:
+                expected = f"each document once for query {shown(qid)}"
+                found = Phrase(f"{shown(docno)} a second time")
+                reading.problems.add(FormatError(path, number, expected=expected, found=found))
+            else:
+                seen.add((qid, docno))
+                yield qid, docno, -float(rank)
 
     def write(self, path: Path, run: Run) -> None:
         """Ranks from 1; the scores are lost, which is what this format is."""
         rows = (
             (qid, docno, str(rank)) for qid, ranking in run.rankings() for rank, (docno, _) in enumerate(ranking, 1)
         )
-        write_cells(path, rows)
+        write_cells(path, rows, ids=2)
 
 
 class MsMarcoCandidates:
@@ -52,15 +59,16 @@ class MsMarcoCandidates:
     suffixes = ()
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Four columns, and the name."""
-        return path.name.startswith("top1000") and len(start.partition("\n")[0].split("\t")) == len(TOP1000)
+        """Four columns that are separated by tabs, the first two without spaces."""
+        judgments = is_whole(start.partition("\n")[0].rstrip().rpartition("\t")[2])
+        return path.is_file() and table_starts(start, len(TOP1000), ids=2) and not judgments
 
     def read(self, path: Path, reading: Reading) -> Run:
         """The candidates; the first of a query has the highest score, 0."""
         queries: dict[str, Query] = {}
         places: dict[str, dict[str, float]] = {}
         for _, (qid, pid, query, _) in reading.progress.track(cells_of(path, reading, TOP1000)):
-            queries.setdefault(qid, Query(qid, {"query": query}))
+            queries.setdefault(qid, Query(qid, {"query": query} if query else {}))
             of_query = places.setdefault(qid, {})
             of_query.setdefault(pid, -float(len(of_query)))
         return Run.from_dict(places, tag="top1000", queries=Queries(queries.values()))
@@ -74,4 +82,5 @@ class MsMarcoCandidates:
         write_cells(
             path,
             ((qid, docno, texts[qid], documents[docno].text()) for qid, found in run.rankings() for docno, _ in found),
+            ids=2,
         )

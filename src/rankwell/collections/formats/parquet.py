@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rankwell.collections.columns import ColumnChoice, choose_columns
-from rankwell.collections.formats.jsonl import SAMPLE, Row, documents_of_rows, flat_row
+from rankwell.collections.columns import ColumnChoice, unfolded
+from rankwell.collections.formats.jsonl import Row, documents_of_table, flat_row
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, MissingExtraError, Phrase
+from rankwell.core.errors import FormatError, MissingExtraError, Phrase, RankwellError
 from rankwell.core.files import atomic_write
 
 BATCH = 4096
@@ -30,27 +30,24 @@ class Parquet:
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
         """The documents of the table."""
-        rows = _rows(path, reading)
-        sample = list(islice(rows, SAMPLE))
-        if not sample:
-            return iter(())
-        columns = choose_columns([row for _, row in sample], choice, str(path))
-        return documents_of_rows(path, chain(sample, rows), columns, reading)
+        return documents_of_table(path, _rows(path, reading), choice, reading)
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """A row a document: id, a column a field, and a struct `metadata`; written in batches."""
+        """A row a document: id, a column a field, and a struct `metadata`; the first batch settles the columns."""
         arrow, parquet = _pyarrow()
         rows = map(flat_row, documents)
+        first = list(islice(rows, BATCH))
         with atomic_write(path) as file:
-            writer = None
-            while batch := list(islice(rows, BATCH)):
-                table = arrow.Table.from_pylist(_same_keys(batch), schema=writer.schema if writer else None)
-                writer = writer or parquet.ParquetWriter(file, table.schema)
-                writer.write_table(table)
-            if writer is None:
-                parquet.write_table(arrow.table({"id": arrow.array([], arrow.string())}), file)
-            else:
-                writer.close()
+            try:
+                table = arrow.Table.from_pylist(_same_keys(first)) if first else arrow.table({"id": ["none"]})[:0]
+                with parquet.ParquetWriter(file, table.schema) as writer:
+                    writer.write_table(table)
+                    while batch := list(islice(rows, BATCH)):
+                        _check_keys(path, batch, first)
+                        writer.write_table(arrow.Table.from_pylist(_same_keys(batch), schema=table.schema))
+            except (arrow.ArrowException, UnicodeEncodeError) as error:
+                reason = str(error).partition("\n")[0]
+                raise RankwellError(f"{path}: these documents do not make columns of one type: {reason}") from error
 
 
 def _rows(path: Path, reading: Reading) -> Iterator[Row]:
@@ -63,8 +60,9 @@ def _rows(path: Path, reading: Reading) -> Iterator[Row]:
                 for row in batch.to_pylist():
                     number += 1
                     yield number, _without_missing(row)
-    except arrow.ArrowException as error:
-        raise FormatError(path, None, expected="a Parquet file", found=Phrase(str(error).splitlines()[0])) from error
+    except (arrow.ArrowException, OSError) as error:
+        reason = Phrase(f"one that cannot be read ({str(error).partition(chr(10))[0]})")
+        raise FormatError(path, None, expected="a Parquet file", found=reason) from error
 
 
 def _without_missing(row: dict[str, Any]) -> dict[str, Any]:
@@ -77,6 +75,18 @@ def _same_keys(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows in which every key appears, since a Parquet schema is taken from the first batch."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name) for name in names} for row in rows]
+
+
+def _check_keys(path: Path, rows: list[dict[str, Any]], first: list[dict[str, Any]]) -> None:
+    """Raise where a later row has what no row of the first batch has: Parquet would drop it without a word."""
+    known = {name for row in first for name in unfolded(row)}
+    for row in rows:
+        unknown = unfolded(row).keys() - known
+        if unknown:
+            raise RankwellError(
+                f"{path}: document {row['id']!r} has {', '.join(sorted(unknown))}, which none of the "
+                f"first {BATCH} documents has: write JSON lines instead"
+            )
 
 
 def _pyarrow() -> tuple[Any, Any]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from rankwell.collections.columns import listed
 from rankwell.collections.formats.delimited import header, table_rows, write_table
 from rankwell.collections.lines import head
 from rankwell.collections.reading import Reading
-from rankwell.core.errors import FormatError, Phrase
+from rankwell.core.errors import FormatError, Phrase, RankwellError
 from rankwell.core.query import Query
 
 IDS = ("qid", "query_id", "query-id", "topic", "number", "_id", "id")
+JUDGMENTS = {"corpus-id", "corpus_id", "docno", "doc_id"}  # a table with one of these holds judgments
 
 
 class QueryTable:
@@ -22,7 +24,8 @@ class QueryTable:
 
     def recognises(self, path: Path, start: str) -> bool:
         """A header of several columns, one of which is named as ids of queries are."""
-        return path.is_file() and _id_column(header(start, _delimiter(start))) is not None
+        names = header(start, _delimiter(start))
+        return path.is_file() and _id_column(names) is not None and not JUDGMENTS & set(names)
 
     def read(self, path: Path, reading: Reading) -> Iterator[Query]:
         """The queries."""
@@ -31,11 +34,12 @@ class QueryTable:
         column = _id_column(names)
         if column is None:
             raise FormatError(
-                path, 1, expected=f"a column with the query id ({', '.join(IDS)})", found=", ".join(names)
+                path, 1, expected=f"a column with the query id ({', '.join(IDS)})", found=Phrase(listed(names))
             )
         for number, row in table_rows(path, reading, _delimiter(start)):
             qid = row.pop(column)
-            if qid:
+            reading.place.line = number
+            if qid.strip():
                 yield Query(qid, {name: text for name, text in row.items() if text})
             else:
                 reading.problems.add(FormatError(path, number, expected=f"an id in {column!r}", found=Phrase("none")))
@@ -43,13 +47,16 @@ class QueryTable:
     def write(self, path: Path, queries: Iterable[Query]) -> None:
         """A column a wording."""
         every = list(queries)
-        names = list(dict.fromkeys(name for query in every for name in query.texts))
+        names = list(dict.fromkeys(name for query in every for name in query.texts)) or ["query"]
+        if taken := set(IDS) & {name.lower() for name in names}:
+            raise RankwellError(f"{path}: a text named {taken.pop()!r} cannot be told from the query id in a table")
         rows = ([query.id, *(query.texts.get(name, "") for name in names)] for query in every)
         write_table(path, ["qid", *names], rows, ",")
 
 
 def _delimiter(start: str) -> str:
-    return "\t" if "\t" in start.partition("\n")[0] else ","
+    """Which of the usual separators makes the most columns of the first line."""
+    return max("\t,;", key=lambda delimiter: len(header(start, delimiter)))
 
 
 def _id_column(names: list[str]) -> str | None:

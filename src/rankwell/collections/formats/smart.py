@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +10,14 @@ from typing import Any
 
 from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.lines import text_lines
+from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import NOTHING, Document
 from rankwell.core.errors import FormatError, RankwellError
-from rankwell.core.files import atomic_write
 from rankwell.core.judgments import Judgment, Judgments
 from rankwell.core.query import Query
+
+log = logging.getLogger(__name__)
 
 FIELDS = {"T": "title", "W": "text"}
 METADATA = {"A": "author", "B": "source", "K": "keywords", "N": "entry", "C": "classes"}
@@ -32,21 +35,19 @@ class SmartDocuments:
         return path.is_file() and start.lstrip().startswith(".I ")
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- sections name the fields
-        """The documents. Where a text repeats its title at the start (Cranfield does), the repetition is dropped."""
+        """The documents. Where a text repeats its title in its first lines (Cranfield does), the title is dropped."""
         for docno, sections in records(path, reading):
-            fields = {name: sections[letter] for letter, name in FIELDS.items() if sections.get(letter)}
-            title = fields.get("title", "")
-            if title and "text" in fields and fields["text"].startswith(title):
-                fields["text"] = fields["text"][len(title) :].lstrip()
-                fields = {name: text for name, text in fields.items() if text}
-            metadata: dict[str, Any] = {
-                name: sections[letter] for letter, name in METADATA.items() if sections.get(letter)
-            }
+            title = sections.get("T", [])
+            if title and sections.get("W", [])[: len(title)] == title:
+                sections["W"] = sections["W"][len(title) :]
+            values = {letter: text for letter, lines in sections.items() if (text := _joined(lines))}
+            fields = {name: values[letter] for letter, name in FIELDS.items() if letter in values}
+            metadata: dict[str, Any] = {name: values[letter] for letter, name in METADATA.items() if letter in values}
             yield Document(docno, fields, metadata or NOTHING)
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
         """Only what SMART has a section for can be written."""
-        write_records(path, ((document.id, {**document.fields, **document.metadata}) for document in documents))
+        write_records(path, ((document.id, _with_title(document)) for document in documents))
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,12 @@ class SmartQueries:
     def read(self, path: Path, reading: Reading) -> Iterator[Query]:
         """The queries."""
         for number, (qid, sections) in enumerate(records(path, reading), 1):
-            text = sections.get("W") or sections.get("T") or sections.get("Q") or ""
+            text = next(filter(None, (_joined(sections.get(letter, [])) for letter in "WTQ")), "")
             yield Query(str(number) if self.running else qid, {"text": text} if text else {})
 
     def write(self, path: Path, queries: Iterable[Query]) -> None:
         """The default wording of every query."""
-        write_records(path, ((query.id, {"text": query.text()}) for query in queries))
+        write_records(path, ((query.id, [("text", query.text())]) for query in queries))
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,9 @@ class SmartQrels:
 
     def write(self, path: Path, judgments: Judgments) -> None:
         """One line a judgment."""
-        with atomic_write(path) as file:
+        with output(path) as file:
             for qid, docno, grade in judgments.rows():
-                if not (qid.isdecimal() and docno.isdecimal()):
+                if not all(name.isdecimal() and _number(name) == name for name in (qid, docno)):
                     raise RankwellError(f"{path}: expected ids that are numbers, found {qid!r}, {docno!r}")
                 file.write(f"{qid} {docno} {self.written(grade)}\n".encode())
 
@@ -135,57 +136,72 @@ CLASSIC_QRELS = SmartQrels("smart", (4, 2), lambda parts: 1, _relevant_only)  # 
 CRANFIELD_QRELS = SmartQrels("cranfield", (3,), lambda parts: CRANFIELD_GRADES.get(parts[2]), _cranfield_code)
 
 
-def records(path: Path, reading: Reading) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each record's id and the text of its sections by letter."""
-    qid, letter = "", ""
+def records(path: Path, reading: Reading) -> Iterator[tuple[str, dict[str, list[str]]]]:
+    """Each record's id and the lines of its sections by letter."""
+    name, letter, started = "", "", 0
     sections: dict[str, list[str]] = {}
     for number, line in text_lines(path, reading):
-        if line.startswith(".I"):
-            if qid:
-                yield qid, _joined(sections)
-            qid, letter, sections = _number(line[2:].strip()), "", {}
-            if not qid:
+        if line.startswith(".I") and not line[2:3].isalpha():
+            if name:
+                reading.place.line = started
+                yield name, sections
+            name, letter, started, sections = _number(line[2:].strip()), "", number, {}
+            if not name:
                 reading.problems.add(FormatError(path, number, expected="an id after .I", found=line))
-        elif len(line.rstrip()) == len(".T") and line[0] == "." and line[1].isupper():
-            letter = line[1]
+        elif not started and line.strip():
+            raise FormatError(path, number, expected="a record that starts with .I", found=line)
+        elif len(mark := line.rstrip()) == len(".T") and mark[0] == "." and mark[1].isupper():
+            letter = mark[1]
             sections.setdefault(letter, [])
         elif letter:
-            sections[letter].append(line)
-        elif line.strip() and qid:
+            sections[letter].append(line.strip())
+        elif line.strip() and name:
             reading.problems.add(FormatError(path, number, expected="a section such as .T or .W", found=line))
-        elif line.strip() and not sections and number == 1:
-            raise FormatError(path, number, expected="a record that starts with .I", found=line)
-    if qid:
-        yield qid, _joined(sections)
+    if name:
+        reading.place.line = started
+        yield name, sections
 
 
-def write_records(path: Path, rows: Iterable[tuple[str, dict[str, Any]]]) -> None:
-    """Records with their sections; a line of text that looks like a section mark cannot be written."""
-    with atomic_write(path) as file:
+def write_records(path: Path, rows: Iterable[tuple[str, Iterable[tuple[str, Any]]]]) -> None:
+    """Records with their sections, each a line; white space becomes single spaces, which is said at the end."""
+    changed = 0
+    with output(path) as file:
         for name, values in rows:
+            if not name or name.split() != [name] or _number(name) != name:
+                raise RankwellError(f"{path}: expected ids without white space or zeros in front, found {name!r}")
             lines = [f".I {name}"]
-            for key, value in values.items():
+            for key, value in values:
                 if key not in LETTERS:
                     raise RankwellError(
                         f"{path}: {key!r} of {name!r} has no place in a SMART file ({', '.join(LETTERS)} have)"
                     )
-                text = str(value)
-                if any(line.startswith(".") for line in text.splitlines()):
+                text = _joined(str(value).splitlines())
+                changed += text != str(value)
+                if text.startswith("."):
                     raise RankwellError(
-                        f"{path}: a line of {name!r} starts with a full stop, which SMART files cannot hold"
+                        f"{path}: {key!r} of {name!r} starts with a full stop, which SMART files cannot hold"
                     )
                 lines += [f".{LETTERS[key]}", text]
             file.write(("\n".join(lines) + "\n").encode())
+    if changed:
+        log.warning("%s: line breaks and double spaces in %d texts were written as single spaces", path, changed)
 
 
-def _joined(sections: dict[str, list[str]]) -> dict[str, str]:
+def _with_title(document: Document) -> list[tuple[str, Any]]:
+    """What is to be written; a text that is its title again needs it once more, since readers drop the first."""
+    values: list[tuple[str, Any]] = [*document.fields.items(), *document.metadata.items()]
+    title, text = (_joined(document.fields.get(name, "").splitlines()) for name in ("title", "text"))
+    return [*values, ("text", text)] if text and text == title else values
+
+
+def _joined(lines: Iterable[str]) -> str:
     """The files break lines at a fixed width, which means nothing: a section is one line of text."""
-    return {letter: " ".join(" ".join(lines).split()) for letter, lines in sections.items()}
+    return " ".join(" ".join(lines).split())
 
 
 def _number(text: str) -> str:
     """Ids are numbers, sometimes with zeros in front in one file and without in the other."""
-    return str(int(text)) if text.isdecimal() else text
+    return (text.lstrip("0") or "0") if text.isdecimal() else text
 
 
 def _ends_in_zeros(rows: list[list[str]]) -> bool:

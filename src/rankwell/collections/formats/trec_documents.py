@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import html
+import logging
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from rankwell.collections.columns import TEXTS, ColumnChoice
 from rankwell.collections.lines import text_lines
+from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import NOTHING, Document
 from rankwell.core.errors import FormatError, Phrase, RankwellError
-from rankwell.core.files import atomic_write
+
+log = logging.getLogger(__name__)
 
 # What the newswire sources of the TREC disks call the same thing.
 FIELDS = {
+    **{name: name for name in TEXTS},
     "headline": "title",
     "hl": "title",
     "head": "title",
     "ti": "title",
     "lp": "text",
     "leadpara": "text",
-    **{name: name for name in TEXTS},
 }
-MARKUP = re.compile(r"</?[A-Za-z][^>]{0,200}>|<!--.*?-->", re.DOTALL)
-OPENING = re.compile(r"<([A-Za-z][A-Za-z0-9_-]*)(?:\s[^>]*)?>")
-DOCNO = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.DOTALL | re.IGNORECASE)
-TAG_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+CONTAINERS = ("header", "h3")  # FBIS keeps its title inside of these
+# None of these looks beyond the next < or >, so that a hostile document cannot make them slow.
+MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+OPENING = re.compile(r"<([A-Za-z][A-Za-z0-9_-]*)(?:\s[^<>]*)?>")
+CLOSING = re.compile(r"</([A-Za-z][A-Za-z0-9_-]*)\s*>")
+DOCNO = re.compile(r"<DOCNO>([^<]*)</DOCNO>", re.IGNORECASE)
+DOC = re.compile(r"(</?DOC>)", re.IGNORECASE)
+TAG_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class TrecDocuments:
@@ -38,50 +46,71 @@ class TrecDocuments:
     suffixes = (".sgml", ".trec", ".xml")
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Whether a `<DOC>` stands near the start."""
-        return path.is_file() and "<DOC>" in start[:4096].upper()
+        """Whether the file starts with markup and a `<DOC>` stands near the start."""
+        return path.is_file() and start.lstrip().startswith("<") and "<DOC>" in start[:4096].upper()
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- tags name the fields
         """The documents, one at a time."""
         for number, body in _bodies(path, reading):
+            body = _without_comments(body)  # noqa: PLW2901 -- comments are no part of it
             found = DOCNO.search(body)
-            if found is None or not found[1].strip():
+            docno = html.unescape(found[1]).strip() if found else ""
+            if found is None or not docno:
                 reading.problems.add(
                     FormatError(path, number, expected="a <DOCNO> in the document", found=body[:100].strip())
                 )
                 continue
-            yield _document(found[1].strip(), body[: found.start()] + body[found.end() :])
+            reading.place.line = number
+            yield _document(docno, body[: found.start()] + body[found.end() :])
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
         """Fields and metadata as elements; metadata values are written as text."""
-        with atomic_write(path) as file:
+        others = set[str]()
+        with output(path) as file:
             for document in documents:
-                lines = [f"<DOC>\n<DOCNO>{document.id}</DOCNO>"]
-                for name, value in {**document.metadata, **document.fields}.items():
+                if not document.id or document.id.strip() != document.id or "\n" in document.id:
+                    raise RankwellError(f"{path}: expected ids without white space around them, found {document.id!r}")
+                lines = [f"<DOC>\n<DOCNO>{html.escape(document.id, quote=False)}</DOCNO>"]
+                for name, value in chain(document.metadata.items(), document.fields.items()):
+                    if (FIELDS.get(name) == name) != (name in document.fields):
+                        others.add(name)
                     lines.append(_element(name, str(value), document.id))
                 file.write(("\n".join([*lines, "</DOC>"]) + "\n").encode())
+        if others:
+            log.warning("%s: in TREC documents %s are read back in another place", path, ", ".join(sorted(others)))
 
 
 def _bodies(path: Path, reading: Reading) -> Iterator[tuple[int, str]]:
     """What stands between each <DOC> and its </DOC>, with the line where it starts."""
-    started, lines = 0, list[str]()
+    started, parts = 0, list[str]()
     for number, line in text_lines(path, reading):
-        mark = line.strip().upper()
-        if mark == "<DOC>":
-            if started:
-                reading.problems.add(
-                    FormatError(path, started, expected="a </DOC> before the next <DOC>", found=Phrase("none"))
-                )
-            started, lines = number, []
-        elif mark == "</DOC>" and started:
-            yield started, "\n".join(lines)
-            started = 0
-        elif started:
-            lines.append(line)
+        for part in DOC.split(line) if "<" in line else [line]:
+            mark = part.upper()
+            if mark == "<DOC>":
+                if started:
+                    reading.problems.add(
+                        FormatError(path, started, expected="a </DOC> before the next <DOC>", found=Phrase("none"))
+                    )
+                started, parts = number, []
+            elif mark == "</DOC>":
+                if started:
+                    yield started, "".join(parts)
+                started = 0
+            else:
+                parts.append(part)
+        parts.append("\n")
     if started:
         reading.problems.add(
             FormatError(path, started, expected="a </DOC> for this <DOC>", found=Phrase("the end of the file"))
         )
+
+
+def _without_comments(body: str) -> str:
+    kept, place = [], 0
+    while (start := body.find("<!--", place)) >= 0 and (end := body.find("-->", start)) >= 0:
+        kept.append(body[place:start])
+        place = end + len("-->")
+    return "".join([*kept, body[place:]])
 
 
 def _document(docno: str, body: str) -> Document:
@@ -99,20 +128,25 @@ def _document(docno: str, body: str) -> Document:
 
 def _elements(body: str) -> Iterator[tuple[str, str]]:
     """The outermost elements; a tag that is never closed is passed over, since the disks have a few."""
-    place, unclosed = 0, set[str]()
+    closings: dict[str, list[re.Match[str]]] = {}
+    for closing in CLOSING.finditer(body):
+        closings.setdefault(closing[1].lower(), []).append(closing)
+    for waiting in closings.values():
+        waiting.reverse()
+    place = 0
     while opening := OPENING.search(body, place):
         place, name = opening.end(), opening[1].lower()
-        if name in unclosed:
+        waiting = closings.get(name, [])
+        while waiting and waiting[-1].start() < place:
+            waiting.pop()
+        if not waiting or name in CONTAINERS:
             continue
-        closing = re.compile(rf"</{re.escape(name)}>", re.IGNORECASE).search(body, place)
-        if closing is None:
-            unclosed.add(name)  # looked for once: a hostile document cannot make this quadratic
-            continue
+        closing = waiting.pop()
         yield name, body[place : closing.start()]
         place = closing.end()
 
 
 def _element(name: str, value: str, docno: str) -> str:
-    if not TAG_NAME.fullmatch(name) or name.lower() in ("doc", "docno"):
+    if not TAG_NAME.fullmatch(name) or name in ("doc", "docno", *CONTAINERS):
         raise RankwellError(f"document {docno!r}: a field named {name!r} cannot be written as a TREC document")
     return f"<{name.upper()}>\n{html.escape(value, quote=False)}\n</{name.upper()}>"

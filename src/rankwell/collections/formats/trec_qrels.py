@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rankwell.collections.lines import text_lines
+from rankwell.collections.lines import first_lines, text_lines
+from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.errors import FormatError, RankwellError
-from rankwell.core.files import atomic_write
 from rankwell.core.judgments import Judgment, Judgments
 
 COLUMNS = 4
+WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
 EXPECTED = "4 columns (qid iteration docno grade), the grade a whole number"
 
 
@@ -24,37 +26,44 @@ class TrecQrels:
     def recognises(self, path: Path, start: str) -> bool:
         """Whether the first line that is not a comment has four columns and ends in a whole number."""
         parts = first_row(start)
-        return path.is_file() and len(parts) == COLUMNS and _is_whole(parts[3])
+        return path.is_file() and len(parts) == COLUMNS and is_whole(parts[3])
 
     def read(self, path: Path, reading: Reading) -> Iterator[Judgment]:
         """The judgments."""
         for number, line in text_lines(path, reading):
-            parts = line.split()
+            parts = columns(line)
             if not parts or parts[0].startswith("#"):
                 continue
-            if len(parts) != COLUMNS or not _is_whole(parts[3]):
+            if len(parts) != COLUMNS or not is_whole(parts[3]):
                 reading.problems.add(FormatError(path, number, expected=EXPECTED, found=line))
                 continue
             yield Judgment(parts[0], parts[2], int(parts[3]))
 
     def write(self, path: Path, judgments: Judgments) -> None:
         """One line a judgment, with 0 as the iteration."""
-        with atomic_write(path) as file:
+        with output(path) as file:
             for qid, docno, grade in judgments.rows():
-                file.write(f"{spaceless(qid, path)} 0 {spaceless(docno, path)} {grade}\n".encode())
+                file.write(f"{spaceless(qid, path, first=True)} 0 {spaceless(docno, path)} {grade}\n".encode())
 
 
 def first_row(start: str) -> list[str]:
     """The columns of the first line that is neither empty nor a comment."""
-    return next((line.split() for line in start.splitlines() if line.strip() and not line.startswith("#")), [])
+    rows = (columns(line) for line in first_lines(start, 1000))
+    return next((row for row in rows if row and not row[0].startswith("#")), [])
 
 
-def spaceless(name: str, path: Path) -> str:
-    """An id that can stand in a column."""
-    if not name or name.split() != [name] or name.startswith("#"):
+def columns(line: str) -> list[str]:
+    """What stands between ASCII white space, as trec_eval sees it: an id may hold another kind of space."""
+    return line.split() if line.isascii() else [part.decode() for part in line.encode().split()]
+
+
+def spaceless(name: str, path: Path, *, first: bool = False) -> str:
+    """An id that can stand in a column (and does not make its line a comment)."""
+    if not name or min(name) <= " " or (first and name.startswith(("#", "\ufeff"))):
         raise RankwellError(f"{path}: expected ids without white space and not starting with #, found {name!r}")
     return name
 
 
-def _is_whole(text: str) -> bool:
-    return text.lstrip("+-").isdecimal()
+def is_whole(text: str) -> bool:
+    """Whether it is a whole number of a sensible size."""
+    return WHOLE.fullmatch(text) is not None

@@ -7,7 +7,6 @@ CRLF, a comment, a bad line) is first brought into shape line by line, which is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -15,50 +14,59 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.collections.formats.trec_qrels import first_row, spaceless
+from rankwell.collections.decimals import MASKS, WORD, decimals, word_view
+from rankwell.collections.formats.trec_qrels import first_row, is_whole, spaceless
 from rankwell.collections.lines import byte_blocks, byte_lines
+from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.arrays import TEXT, Strings
 from rankwell.core.errors import FormatError, Phrase, shown
-from rankwell.core.files import atomic_write
 from rankwell.core.run import Run
 
 COLUMNS = 6
 EXPECTED = "6 columns (qid Q0 docno rank score tag)"
-BLOCK = 1 << 22
+BLOCK = 1 << 18
 SPACE, NEWLINE = 32, 10
+SPARSE = 16  # columns may be so many times as wide as their cells before a block is parsed in halves
+INFINITE = 2.0**128 - 2.0**103  # what is as large as this is infinite as a 32-bit number
+WIDEST = 64  # ids up to this length are kept as fixed-width bytes until the end, which is quicker to reorder
 
 Bytes = npt.NDArray[np.uint8]
 
 
 class TrecRun:
-    """Six columns separated by spaces or tabs; lines that start with # are comments."""
+    """Six columns separated by spaces or tabs; lines that start with # are comments.
+
+    What stands after the tag is reserved by trec_eval, and passed over as it does.
+    """
 
     name = "trec"
     suffixes = (".trec", ".run", ".res", ".txt")
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Whether the first line that is not a comment has six columns."""
-        return path.is_file() and len(first_row(start)) == COLUMNS
+        """Whether the first line that is not a comment has six columns (or more, and a rank in its place)."""
+        parts = first_row(start)
+        return path.is_file() and (len(parts) == COLUMNS or (len(parts) > COLUMNS and is_whole(parts[3])))
 
     def read(self, path: Path, reading: Reading) -> Run:
         """The whole run. Its tag is that of the first line."""
         blocks: list[Rows] = []
-        for first, block in _blocks(path, reading):
-            rows = parsed(block) or parsed(_regular(path, first, block, reading))
-            if rows is not None:
-                reading.progress.advance(len(rows.scores))
-                blocks.append(rows)
+        for first, block in byte_blocks(path, reading, BLOCK):
+            found = parsed(block)
+            if found is None:
+                found = parsed(_regular(path, first, block, reading)) or []
+            reading.progress.advance(sum(len(rows.scores) for rows in found))
+            blocks += found
         if not blocks:
             return Run.from_dict({})
-        return _run(path, blocks)
+        return _run(path, blocks, reading)
 
     def write(self, path: Path, run: Run) -> None:
         """Ranks from 1; scores with just enough digits to read back the same 32-bit number."""
         tag = spaceless("_".join(run.tag.split()) or "rankwell", path).encode()
-        with atomic_write(path) as file:
+        with output(path) as file:
             for qid, ranking in run.rankings():
-                spaceless(qid, path)
+                spaceless(qid, path, first=True)
                 scores = ranking.scores.astype(TEXT).tolist()
                 for rank, (docno, score) in enumerate(zip(ranking.docnos.tolist(), scores, strict=True), 1):
                     file.write(f"{qid} Q0 {spaceless(docno, path)} {rank} {score} ".encode() + tag + b"\n")
@@ -82,14 +90,14 @@ class _Queries:
     codes: npt.NDArray[np.int64]
 
 
-def parsed(block: bytes) -> Rows | None:
+def parsed(block: bytes) -> list[Rows] | None:
     """The rows of a perfectly regular block, else None."""
     if not block:
         return None
     buffer = np.frombuffer(block, dtype=np.uint8)
     separators = np.flatnonzero(buffer <= SPACE)
-    lines = block.count(b"\n")
-    if len(separators) != COLUMNS * lines or lines == 0:
+    lines, beyond = divmod(len(separators), COLUMNS)
+    if beyond or not lines:
         return None
     ends = separators.reshape(lines, COLUMNS)
     starts = np.concatenate(([0], separators[:-1] + 1)).reshape(lines, COLUMNS)
@@ -100,30 +108,44 @@ def parsed(block: bytes) -> Rows | None:
     )
     if not tidy or (buffer[starts[:, 0]] == ord("#")).any():
         return None
-    docnos = _cut(buffer, starts[:, 2], lengths[:, 2])
+    if lines > 1 and int(lengths.max()) * lines > SPARSE * len(block):  # one giant cell would make every cell giant
+        middle = int(ends[lines // 2 - 1, -1]) + 1
+        first, second = parsed(block[:middle]), parsed(block[middle:])
+        return None if first is None or second is None else first + second
     try:
+        rows = _rows(block, buffer, starts, lengths)
+    except ValueError:  # a score that is no number, or text that is no UTF-8
+        return None
+    return [rows] if (np.abs(rows.scores) < INFINITE).all() else None
+
+
+def _rows(block: bytes, buffer: Bytes, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> Rows:
+    plain = block.isascii()
+    if not plain:
+        block.decode()
+    docnos = _cut(buffer, starts[:, 2], lengths[:, 2])
+    scores = decimals(buffer, starts[:, 4], lengths[:, 4])
+    if scores is None:
         scores = _cut(buffer, starts[:, 4], lengths[:, 4]).astype(np.float64)
-        texts = docnos.astype(TEXT)
-        tag = block[starts[0, 5] : ends[0, 5]].decode()
-    except ValueError:  # a score that is no number, or an id that is no UTF-8
-        return None
-    if not np.isfinite(scores).all():
-        return None
+    texts = docnos if plain and docnos.itemsize <= WIDEST else docnos.astype(TEXT)
+    tag = block[starts[0, 5] : starts[0, 5] + lengths[0, 5]].decode()
     return Rows(_cut(buffer, starts[:, 0], lengths[:, 0]), texts, _hashed(docnos), scores, tag)
 
 
 def _cut(buffer: Bytes, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.bytes_]:
-    """A column as fixed-width bytes, a multiple of 8 wide so that it can be hashed as words."""
-    width = -(-int(lengths.max()) // 8) * 8
-    padded = np.concatenate((buffer, np.zeros(width, dtype=np.uint8)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, width)[starts]
-    cells = np.where(np.arange(width) < lengths[:, None], windows, np.uint8(0))
-    return np.ascontiguousarray(cells).view(f"S{width}").ravel()
+    """A column as fixed-width bytes: eight bytes are taken at a time, and what lies beyond a cell is masked out."""
+    words = -(-int(lengths.max()) // WORD)
+    windows = word_view(buffer, WORD * words)
+    cells = np.empty((len(starts), words), dtype="<u8")
+    for place in range(words):
+        inside = np.clip(lengths - WORD * place, 0, WORD)
+        cells[:, place] = windows[starts + WORD * place] & MASKS[inside]
+    return cells.view(f"S{WORD * words}").ravel()
 
 
 def _hashed(column: npt.NDArray[np.bytes_]) -> npt.NDArray[np.uint64]:
-    """A 64-bit hash of each cell that does not depend on the width of the column."""
-    words = column.view(np.uint64).reshape(len(column), -1)
+    """A 64-bit hash of each cell that does not depend on the width of the column (a word of zeros adds nothing)."""
+    words = column.view("<u8").reshape(len(column), -1)
     result = np.zeros(len(column), dtype=np.uint64)
     for place in range(words.shape[1]):
         word = words[:, place] * np.uint64(0x9E3779B97F4A7C15 + 2 * place)
@@ -131,11 +153,17 @@ def _hashed(column: npt.NDArray[np.bytes_]) -> npt.NDArray[np.uint64]:
     return result
 
 
-def _run(path: Path, blocks: list[Rows]) -> Run:
+def _run(path: Path, blocks: list[Rows], reading: Reading) -> Run:
     queries = _queries([rows.qids for rows in blocks])
-    docnos = np.concatenate([rows.docnos for rows in blocks])
+    wide = any(rows.docnos.dtype == TEXT for rows in blocks)
+    docnos: Strings = np.concatenate([rows.docnos.astype(TEXT) if wide else rows.docnos for rows in blocks])
     scores = np.concatenate([rows.scores for rows in blocks])
-    _refuse_doubles(path, queries, docnos, np.concatenate([rows.keys for rows in blocks]))
+    doubles = _doubles(queries, docnos, np.concatenate([rows.keys for rows in blocks]))
+    if doubles:
+        _tell_doubles(path, [(queries.ids[queries.codes[row]], docno) for row, docno in doubles.items()], reading)
+        kept = np.ones(len(docnos), dtype=bool)
+        kept[list(doubles)] = False
+        queries, docnos, scores = _Queries(queries.ids, queries.codes[kept]), docnos[kept], scores[kept]
     if (np.diff(queries.codes) < 0).any():  # a query's lines do not stand together
         order = np.argsort(queries.codes, kind="stable")
         docnos, scores = docnos[order], scores[order]
@@ -154,42 +182,38 @@ def _queries(columns: list[npt.NDArray[np.bytes_]]) -> _Queries:
     return _Queries([name.decode() for name in codes], np.concatenate(parts).astype(np.int64))
 
 
-def _refuse_doubles(path: Path, queries: _Queries, docnos: Strings, keys: npt.NDArray[np.uint64]) -> None:
-    """Raise where a query has a document twice. Equal hashes are only a hint: the ids themselves decide."""
+def _doubles(queries: _Queries, docnos: Strings, keys: npt.NDArray[np.uint64]) -> dict[int, str]:
+    """The rows (with their documents) that a query has had before. Equal hashes are only a hint: the ids decide."""
     keys = keys + queries.codes.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
     ordered = np.sort(keys)
     suspects = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(suspects):
-        return
+        return {}
     seen = set[tuple[int, str]]()
-    for row in np.flatnonzero(np.isin(keys, suspects)).tolist():
-        pair = (int(queries.codes[row]), str(docnos[row]))
+    doubles: dict[int, str] = {}
+    rows = np.flatnonzero(np.isin(keys, suspects))
+    for row, code, docno in zip(
+        rows.tolist(), queries.codes[rows].tolist(), docnos[rows].astype(TEXT).tolist(), strict=True
+    ):
+        if (code, docno) in seen:
+            doubles[row] = docno
+        seen.add((code, docno))
+    return doubles
+
+
+def _tell_doubles(path: Path, doubles: list[tuple[str, str]], reading: Reading) -> None:
+    """A problem for each line that repeats a document; the file is read once more, only to say where."""
+    wanted = {(qid.encode(), docno.encode()) for qid, docno in doubles}
+    seen = set[tuple[bytes, bytes]]()
+    for number, line in enumerate(byte_lines(path, reading.unseen), 1):
+        parts = line.split()
+        pair = (parts[0], parts[2]) if _mistake(parts) is None else (b"", b"")
         if pair in seen:
-            qid = queries.ids[pair[0]]
-            expected = f"each document once for query {qid}"
-            raise FormatError(
-                path, _line_of(path, qid, pair[1]), expected=expected, found=Phrase(f'"{pair[1]}" a second time')
-            )
-        seen.add(pair)
-
-
-def _line_of(path: Path, qid: str, docno: str) -> int | None:
-    """The line on which a document stands for the second time; the file is read once more, only to say so."""
-    lines = (
-        number
-        for number, line in enumerate(byte_lines(path, Reading()), 1)
-        if line.decode(errors="replace").split()[:3:2] == [qid, docno]
-    )
-    next(lines, None)
-    return next(lines, None)
-
-
-def _blocks(path: Path, reading: Reading) -> Iterator[tuple[int, bytes]]:
-    """Some megabytes of whole lines at a time, with the number of the first line."""
-    first = 1
-    for block in byte_blocks(path, reading, BLOCK):
-        yield first, block
-        first += block.count(b"\n")
+            expected = f"each document once for query {shown(pair[0])}"
+            found = Phrase(f"{shown(pair[1])} a second time")
+            reading.problems.add(FormatError(path, number, expected=expected, found=found))
+        elif pair in wanted:
+            seen.add(pair)
 
 
 def _regular(path: Path, first: int, block: bytes, reading: Reading) -> bytes:
@@ -201,7 +225,7 @@ def _regular(path: Path, first: int, block: bytes, reading: Reading) -> bytes:
             continue
         mistake = _mistake(parts)
         if mistake is None:
-            good.append(b" ".join(parts))
+            good.append(b" ".join(parts[:COLUMNS]))
         else:
             reading.problems.add(FormatError(path, number, expected=mistake, found=line.rstrip(b"\r")))
     return b"\n".join(good) + b"\n" if good else b""
@@ -209,13 +233,15 @@ def _regular(path: Path, first: int, block: bytes, reading: Reading) -> bytes:
 
 def _mistake(parts: list[bytes]) -> str | None:
     """What was expected of a line instead, or None where it is as it should be."""
-    if len(parts) != COLUMNS:
+    if len(parts) < COLUMNS or (len(parts) > COLUMNS and not parts[3].isdigit()):
         return f"{EXPECTED}, not {len(parts)}"
     try:
-        b" ".join(parts).decode()
+        b"".join(parts[:COLUMNS]).decode()
     except UnicodeDecodeError:
         return "UTF-8 text"
+    if min(b"".join(parts[:COLUMNS])) <= SPACE:
+        return "ids without control characters"
     try:
-        return None if np.isfinite(float(parts[4])) else "a finite score"
+        return None if abs(float(parts[4])) < INFINITE else "a finite score"
     except ValueError:
         return f"a number as the score, not {shown(parts[4])}"
