@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankwell.analysis.analyzer import LANGUAGES, STEMMERS, Analyzer
+from rankwell.analysis.analyzer import LANGUAGES, STEMMERS, Analyzer, parse_analyzer
 from rankwell.analysis.clean import (
     clean,
     drop_line_breaks,
@@ -26,4 +26,5 @@ __all__ = [
     "drop_stopwords",
     "lemma",
     "lemmatise_words",
+    "parse_analyzer",
 ]

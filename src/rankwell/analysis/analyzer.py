@@ -180,3 +180,12 @@ def settled_stemmer(stemmer: Any, language: str) -> str:
     if isinstance(stemmer, str) and stemmer in STEMMERS:
         return stemmer
     raise ParameterError("stemmer", expected=f"True, False or one of {', '.join(STEMMERS)}", found=stemmer)
+
+
+def parse_analyzer(text: str) -> Analyzer:
+    """An analyzer as a command names it: LANGUAGE[:STOPWORDS[:STEMMER]], such as `german` or `english:nltk:porter`."""
+    language, *others = text.split(":")
+    if len(others) > len(("stopwords", "stemmer")):
+        raise ParameterError("analyzer", expected="LANGUAGE[:STOPWORDS[:STEMMER]]", found=text)
+    names = dict(zip(("stopwords", "stemmer"), others, strict=False))
+    return Analyzer(language, **names)

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 
 import typer
@@ -15,9 +16,15 @@ from rankwell.cli.compare import compare
 from rankwell.cli.convert import convert
 from rankwell.cli.demo import demo
 from rankwell.cli.evaluate import evaluate
+from rankwell.cli.fuse import fuse
+from rankwell.cli.index import index
+from rankwell.cli.maintain import delete, get, info, merge, verify
 from rankwell.cli.models import models
+from rankwell.cli.rank import rank
+from rankwell.cli.search import search
 from rankwell.cli.stats import stats
 from rankwell.cli.sweep import sweep
+from rankwell.cli.tune import tune
 from rankwell.core.errors import RankwellError
 
 __all__ = ["app", "main"]
@@ -30,11 +37,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(stats)
-app.command()(convert)
-app.command()(evaluate)
-app.command()(compare)
-app.command()(sweep)
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(index, search, rank, fuse, tune),
+    *(evaluate, compare, sweep),
+    *(stats, convert),
+    *(get, info, delete, merge, verify),
+)
+for command in COMMANDS:
+    app.command()(command)
 app.add_typer(models, name="models")
 app.command()(demo)
 

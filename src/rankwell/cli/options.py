@@ -46,3 +46,25 @@ AssessUnjudged = Annotated[
     Path | None, typer.Option("--assess-unjudged", help="Write the documents nobody judged as a study for assessors.")
 ]
 AssessDepth = Annotated[int, typer.Option("--depth", help="How deep --assess-unjudged looks.")]
+IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", show_default=False)]
+Threads = Annotated[
+    int | None, typer.Option("--threads", help="How many to use; as many as there are cores by default.")
+]
+MatchOption = Annotated[
+    str,
+    typer.Option("--match", help="Which documents: or, and, 'expr:title:fever AND NOT cough', or several with + or &."),
+]
+FilterOption = Annotated[
+    str | None, typer.Option("--filter", help="A condition on metadata: 'year>=2020 and source=PMC'.")
+]
+K1 = Annotated[float, typer.Option("--k1", help="BM25's k1.")]
+B = Annotated[float, typer.Option("--b", help="BM25's b.")]
+IdfOption = Annotated[str, typer.Option("--idf", help="lucene, robertson, robertson-raw or plain.")]
+Weights = Annotated[
+    str | None, typer.Option("--weights", help="Search fields with weights: title=0.25,abstract=0.6,body=0.15.")
+]
+Rm3 = Annotated[bool, typer.Option("--rm3", help="Expand queries by pseudo-relevance feedback.")]
+Rm3Settings = Annotated[
+    str, typer.Option("--rm3-settings", help="Feedback documents, terms and weight of the original query.")
+]
+RunOut = Annotated[Path, typer.Option("--out", "-o", help="The run to write.", show_default=False)]

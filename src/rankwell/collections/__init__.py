@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rankwell.collections.anything import read_any_qrels, read_any_queries
 from rankwell.collections.collection import Collection, open_collection
 from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.documents import read_documents, unique, write_documents
@@ -17,6 +18,8 @@ __all__ = [
     "Problems",
     "Reading",
     "open_collection",
+    "read_any_qrels",
+    "read_any_queries",
     "read_documents",
     "read_qrels",
     "read_queries",

@@ -1,0 +1,55 @@
+"""`rankwell index`: make an index of documents, or add to one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankwell.cli import options
+from rankwell.cli.session import reading
+
+
+def index(
+    source: options.Source,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the index.", show_default=False)],
+    append: Annotated[
+        bool, typer.Option("--append", help="Add to the index; documents of the same id are replaced.")
+    ] = False,
+    analyzer: Annotated[
+        str, typer.Option(help="LANGUAGE[:STOPWORDS[:STEMMER]], such as english, german, english:nltk:porter, cjk.")
+    ] = "english",
+    positions: Annotated[bool, typer.Option("--positions", help="Keep positions, for phrases.")] = False,
+    format: options.Format = None,
+    fields: options.Fields = None,
+    id_column: options.IdColumn = None,
+    metadata: options.Metadata = None,
+    encoding: options.Encoding = "utf-8",
+    skip_bad: options.SkipBad = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Index documents. Every other column becomes metadata that --filter can ask for."""
+    from rankwell.analysis import parse_analyzer
+    from rankwell.collections import ColumnChoice, open_collection, unique
+    from rankwell.core import RankwellError
+    from rankwell.index import Index, IndexWriter, is_index, with_metadata_names
+
+    if is_index(out) and not append:
+        raise RankwellError(f"{out}: an index is here already: add to it with --append, or choose another folder")
+    choice = ColumnChoice.parse(id_column, fields, metadata)
+    collection = open_collection(source, format)
+    with reading(f"indexing {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
+        documents = collection.documents(how, choice)
+        if append and is_index(out):
+            writer = IndexWriter(out)
+        else:
+            names, documents = with_metadata_names(unique(documents, how, source))
+            writer = IndexWriter(out, parse_analyzer(analyzer), metadata=names, positions=positions)
+        with writer:
+            writer.add_all(how.progress.track(documents))
+    found = Index.open(out)
+    if not quiet:
+        columns = f"; metadata: {', '.join(found.metadata)}" if found.metadata else ""
+        print(f"{out}: {len(found):,} documents; fields: {', '.join(found.fields)}{columns}", file=sys.stderr)

@@ -1,0 +1,78 @@
+"""`rankwell delete | get | verify | info | merge`: look after an index."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import orjson
+import typer
+
+from rankwell.cli import options
+
+Ids = Annotated[list[str], typer.Argument(help="Document ids.", show_default=False)]
+
+
+def delete(folder: options.IndexFolder, ids: Ids) -> None:
+    """Delete documents from an index."""
+    from rankwell.core import RankwellError
+    from rankwell.index import Index, IndexWriter
+
+    documents = Index.open(folder).documents
+    unknown = [docno for docno in ids if docno not in documents]
+    if unknown:
+        raise RankwellError(
+            f"{folder}: expected ids of its documents, found {', '.join(map(repr, unknown))}; none was deleted"
+        )
+    with IndexWriter(folder) as writer:
+        for docno in ids:
+            writer.delete(docno)
+    print(f"deleted {len(set(ids))}, {len(Index.open(folder)):,} are left", file=sys.stderr)
+
+
+def get(folder: options.IndexFolder, ids: Ids) -> None:
+    """Print documents as JSON, a line each."""
+    from rankwell.core import RankwellError
+    from rankwell.index import Index
+
+    documents = Index.open(folder).documents
+    for docno in ids:
+        if docno not in documents:
+            raise RankwellError(f"{folder}: expected a document {docno!r}, found none of that id")
+        found = documents[docno]
+        row = {"id": found.id, **found.fields, "metadata": dict(found.metadata)}
+        print(orjson.dumps(row).decode())
+
+
+def verify(folder: options.IndexFolder) -> None:
+    """Check every byte of an index."""
+    from rankwell.index import Index
+
+    found = Index.open(folder)
+    found.verify()
+    print(f"{folder}: commit {found.commit}, {len(found):,} documents: all is well")
+
+
+def info(
+    folder: options.IndexFolder, as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False
+) -> None:
+    """Say what is in an index."""
+    from rankwell.index import Index
+
+    found = Index.open(folder).info()
+    if as_json:
+        print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+        return
+    for name, value in found.items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+        print(
+            f"{name:16} {shown:,}" if isinstance(shown, int) and not isinstance(shown, bool) else f"{name:16} {shown}"
+        )
+
+
+def merge(folder: options.IndexFolder) -> None:
+    """Make one segment of all; deleted documents are gone for good."""
+    from rankwell.index import Index
+
+    found = Index.open(folder).merge()
+    print(f"{folder}: {len(found):,} documents in one segment", file=sys.stderr)

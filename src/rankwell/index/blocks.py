@@ -1,0 +1,214 @@
+"""A file of named arrays, cut into blocks with a checksum each: written once, then mapped into memory.
+
+    header     magic, kind, version; padded to 64 bytes
+    sections   raw little-endian arrays, each at a multiple of 64 bytes
+    directory  JSON (sections and what the owner wants to remember), then a CRC-32 for each 64 KiB of all before it
+    trailer    where the directory is, its CRC-32, and the magic again
+
+Opening looks at header, trailer and directory only. A block is checked when something in it is first asked for.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import orjson
+
+from rankwell.core import RankwellError
+from rankwell.index.layout import Array
+
+MAGIC = b"RANKWELL"
+VERSION = 1
+HEADER = struct.Struct("<8s8sI44x")
+TRAILER = struct.Struct("<QQQII8s")  # directory: offset, length, length of its JSON, CRC; CRC of the four; magic
+BLOCK = 1 << 16
+ALIGNMENT = 64
+
+
+class BlockWriter:
+    """Writes a file from beginning to end, section after section."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        self.path = path
+        self._file = path.open("xb")
+        self._place = 0
+        self._checksums: list[int] = []
+        self._running = 0  # the checksum of the block that is not full yet
+        self._sections: dict[str, tuple[str, int, int]] = {}
+        self._write(HEADER.pack(MAGIC, kind.encode(), VERSION))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, name: str, array: Array) -> None:
+        """One array as a section."""
+        self.begin(name, array.dtype)
+        self.append(memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)))
+
+    def begin(self, name: str, dtype: Any) -> None:
+        """A new section, which `append` fills."""
+        self._write(bytes(-self._place % ALIGNMENT))
+        self._sections[name] = (np.dtype(dtype).str, self._place, 0)
+
+    def append(self, data: bytes | memoryview) -> int:
+        """More of the section that was begun last; where in the section it starts."""
+        name, (dtype, start, length) = self._sections.popitem()
+        self._sections[name] = (dtype, start, length + len(data))
+        self._write(data)
+        return length
+
+    def finish(self, facts: Mapping[str, Any]) -> tuple[int, int]:
+        """Directory and trailer; then everything to the disk. The file's size and its directory's checksum."""
+        self._write(bytes(-self._place % ALIGNMENT))
+        text = orjson.dumps({"sections": self._sections, "facts": facts})
+        where = self._place
+        checksums = [*self._checksums, self._running] if where % BLOCK else self._checksums
+        directory = text + np.array(checksums, dtype="<u4").tobytes()
+        checksum = zlib.crc32(directory)
+        numbers = struct.pack("<QQQI", where, len(directory), len(text), checksum)
+        self._file.write(directory + numbers + struct.pack("<I8s", zlib.crc32(numbers), MAGIC))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return self._file.tell(), checksum
+
+    def _write(self, data: bytes | memoryview) -> None:
+        self._file.write(data)
+        view = memoryview(data)
+        while view:
+            taken = min(BLOCK - self._place % BLOCK, len(view))
+            self._running = zlib.crc32(view[:taken], self._running)
+            self._place += taken
+            if self._place % BLOCK == 0:
+                self._checksums.append(self._running)
+                self._running = 0
+            view = view[taken:]
+
+
+class Section:
+    """An array in a mapped file; only what has been asked for has been read and checked."""
+
+    def __init__(self, file: BlockFile, name: str, dtype: str, start: int, length: int) -> None:
+        self._file, self._start, self._whole = file, start, False
+        self.name = name
+        self.unchecked: Array = file.bytes[start : start + length].view(np.dtype(dtype))
+
+    def __len__(self) -> int:
+        return len(self.unchecked)
+
+    def part(self, start: int, end: int) -> Array:
+        """Some of it, checked."""
+        if not self._whole:
+            width = self.unchecked.itemsize
+            self._file.check(self._start + start * width, self._start + end * width)
+        return self.unchecked[start:end]
+
+    def all(self) -> Array:
+        """All of it, checked."""
+        if not self._whole:
+            self.part(0, len(self.unchecked))
+            self._whole = True
+        return self.unchecked
+
+    def one(self, place: int) -> int:
+        """A single whole number."""
+        return int(self.part(place, place + 1)[0])
+
+
+class BlockFile:
+    """A finished file, mapped into memory."""
+
+    def __init__(self, path: Path, kind: str, *, size: int | None = None, checksum: int | None = None) -> None:
+        self.path = path
+        self.bytes = _mapped(path)
+        self.size = len(self.bytes)
+        _check_header(path, self.bytes, kind)
+        if size is not None and size != self.size:
+            raise RankwellError(f"{path}: damaged: expected {size} bytes, found {self.size}")
+        where, length, text, found = self._trailer()
+        if checksum is not None and checksum != found:
+            raise RankwellError(f"{path}: damaged: expected the file that was committed, found another one")
+        directory = self.bytes[where : where + length].tobytes()
+        if zlib.crc32(directory) != found:
+            raise RankwellError(f"{path}: damaged: the directory's checksum does not fit")
+        self.facts, self._sections = self._directory(directory[:text])
+        self._end = where
+        self._checksums = np.frombuffer(directory, dtype="<u4", offset=text).tolist()
+        self._checked = bytearray(len(self._checksums))
+
+    def __getitem__(self, name: str) -> Section:
+        return self._sections[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._sections
+
+    def sizes(self) -> dict[str, int]:
+        """The bytes of each section."""
+        return {name: section.unchecked.nbytes for name, section in self._sections.items()}
+
+    def check(self, start: int, end: int) -> None:
+        """Check the blocks of these bytes unless that has been done."""
+        first, last = start // BLOCK, -(-end // BLOCK)
+        if end <= start or self._checked.find(0, first, last) < 0:
+            return
+        for block in range(first, last):
+            if not self._checked[block]:
+                data = self.bytes[block * BLOCK : min((block + 1) * BLOCK, self._end)]
+                if zlib.crc32(data) != self._checksums[block]:
+                    raise RankwellError(f"{self.path}: damaged: the checksum of block {block} does not fit")
+                self._checked[block] = 1
+
+    def verify(self) -> None:
+        """Check everything again, whatever has been checked before."""
+        self._checked = bytearray(len(self._checksums))
+        self.check(0, self._end)
+
+    def _trailer(self) -> tuple[int, int, int, int]:
+        trailer = self.bytes[-TRAILER.size :].tobytes()
+        if len(trailer) < TRAILER.size or trailer[-8:] != MAGIC:
+            raise RankwellError(f"{self.path}: damaged: the end of the file is missing")
+        where, length, text, checksum, own, _ = TRAILER.unpack(trailer)
+        if zlib.crc32(trailer[: -len(MAGIC) - 4]) != own or where + length + TRAILER.size != self.size:
+            raise RankwellError(f"{self.path}: damaged: the end of the file does not fit")
+        return where, length, text, checksum
+
+    def _directory(self, text: bytes) -> tuple[dict[str, Any], dict[str, Section]]:
+        directory = orjson.loads(text)
+        sections = {name: Section(self, name, *parts) for name, parts in directory["sections"].items()}
+        return directory["facts"], sections
+
+
+def _mapped(path: Path) -> Array:
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                raise RankwellError(f"{path}: damaged: the file is empty")
+            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+    except OSError as error:
+        raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _check_header(path: Path, data: Array, kind: str) -> None:
+    header = data[: HEADER.size].tobytes()
+    if len(header) < HEADER.size or header[: len(MAGIC)] != MAGIC:
+        raise RankwellError(f"{path}: expected a file of a Rankwell index, found something else")
+    _, name, version = HEADER.unpack(header)
+    if version > VERSION:
+        raise RankwellError(
+            f"{path}: written by a newer Rankwell (format {version}, this one reads {VERSION}): please update"
+        )
+    found = name.rstrip(b"\0").decode("ascii", "replace")
+    if version != VERSION or found != kind:
+        raise RankwellError(f"{path}: expected a file of kind {kind!r}, found {found!r} (format {version})")

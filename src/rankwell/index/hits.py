@@ -1,0 +1,83 @@
+"""What a search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from rankwell.core import Ranking
+from rankwell.core.arrays import Floats, Integers, Strings
+from rankwell.core.order import ranking_order
+from rankwell.index.layout import Array
+
+
+class Numbered(Protocol):
+    """What can name documents by their number."""
+
+    def docnos(self, documents: Array) -> Strings:
+        """The ids of these documents."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The documents of each query, best first: those of query i stand from `offsets[i]` to before `offsets[i + 1]`.
+
+    `documents` are the index's own numbers, valid for this commit only; ids are fetched when they are asked for.
+    """
+
+    offsets: Integers
+    documents: Integers
+    scores: Floats
+    index: Numbered
+
+    @cached_property
+    def docnos(self) -> Strings:
+        """The ids of the documents."""
+        return self.index.docnos(self.documents)
+
+    def __len__(self) -> int:
+        """How many queries there are."""
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[Ranking]:
+        return (self[query] for query in range(len(self)))
+
+    def __getitem__(self, query: int) -> Ranking:
+        span = slice(*self.offsets[range(len(self))[query] + np.arange(2)])
+        return Ranking(self.docnos[span], self.scores[span])
+
+
+Found = tuple[Array, Array]  # documents of a query, and their scores
+
+
+def gathered(of_segments: Sequence[Sequence[Found]], bases: Sequence[int], k: int, index: Numbered) -> Hits:
+    """One list for each query out of those of the segments, which are each in order."""
+    if len(of_segments) == 1:
+        return _hits(of_segments[0], index)
+    found = []
+    for parts in zip(*of_segments, strict=True):
+        documents = np.concatenate([part + base for (part, _), base in zip(parts, bases, strict=True)])
+        scores = np.concatenate([scores for _, scores in parts])
+        if len(scores) > k:
+            kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+            documents, scores = documents[kept], scores[kept]
+        found.append((documents, scores))
+    hits = _hits(found, index)
+    order = ranking_order(hits.offsets, hits.docnos, hits.scores)
+    if order is None:
+        order = np.arange(len(hits.scores))
+    ranks = np.arange(len(order)) - np.repeat(hits.offsets[:-1], np.diff(hits.offsets))
+    kept = order[ranks < k]
+    offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(hits.offsets), k))))
+    return Hits(offsets, hits.documents[kept], hits.scores[kept], index)
+
+
+def _hits(found: Sequence[Found], index: Numbered) -> Hits:
+    offsets = np.cumsum([0, *(len(documents) for documents, _ in found)])
+    documents = np.concatenate([np.zeros(0, dtype=np.int64), *(documents for documents, _ in found)])
+    scores = np.concatenate([np.zeros(0, dtype=np.float32), *(scores for _, scores in found)])
+    return Hits(offsets, documents, scores, index)

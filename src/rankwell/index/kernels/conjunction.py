@@ -1,0 +1,152 @@
+"""AND: the best documents that hold all of a query's terms, each in any of the searched fields.
+
+Window by window: the term with the fewest postings brings the candidates in, the others are looked up, the next rarest
+first; candidates that a term lacks or that cannot reach the threshold any more are dropped on the way.
+"""
+
+# ruff: noqa: PLR0917, PLR0912, PLR0915, C901 -- one loop over windows whose steps share a dozen arrays
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwell.index.kernels.candidates import (
+    accumulate,
+    look_up,
+    marked,
+    narrowed,
+    push,
+    take_all,
+    take_single,
+    unmasked,
+)
+from rankwell.index.kernels.impacts import FULL
+from rankwell.index.kernels.postings import reached
+from rankwell.index.kernels.selection import EXACT, RAISED, rescore, shrink
+from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, Scope, compiled
+from rankwell.index.layout import WINDOW, Array
+
+
+@compiled
+def search_and(
+    arrays: Arrays, impacts: Impacts, lines: Lines, model: Model, scope: Scope, windows: int,
+    thresholds: Array, out: Array, counts: Array,
+) -> None:  # fmt: skip
+    """The k best documents of each query."""
+    docs16, docs32, directory = arrays.docs16, arrays.docs32, arrays.directory
+    worth, peaks = impacts.postings, impacts.windows
+    k, width = scope.k, windows + 1
+    most = np.int64(np.diff(lines.queries).max())
+    rows, shifts, cursors = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
+    stops, starts, ends = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
+    members, units, tops = np.zeros(most, np.int64), np.zeros(most, np.float32), np.zeros(most, np.float32)
+    order, postings, gives = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.float64)
+    sums = np.zeros(WINDOW, np.float32)
+    sum_bits = sums.view(np.int32)
+    found, scores = np.zeros(WINDOW + 1, np.int32), np.zeros(WINDOW + 1, np.float32)
+    marks = np.zeros(WINDOW + 1, np.uint8)
+    keys = np.zeros(2 * k + 4 * WINDOW, np.uint64)
+    cell = np.zeros(1, np.float32)
+    bits = cell.view(np.uint32)
+    for query in range(len(lines.queries) - 1):
+        first, size = lines.queries[query], lines.queries[query + 1] - lines.queries[query]
+        groups = lines.group[first + size - 1] + 1
+        threshold, slack = float(thresholds[query]) * EXACT, 0.0
+        driver, rarest = 0, np.int64(1 << 62)
+        for i in range(size):
+            line = first + i
+            rows[i], cursors[i], members[i] = lines.row[line], lines.documents[line], lines.group[line]
+            stops[i], shifts[i] = cursors[i] + lines.size[line], lines.start[line] - cursors[i]
+            units[i] = lines.weight[line] * (RAISED / FULL)
+            tops[i] = units[i] * np.float32(lines.top[line])
+            slack += lines.weight[line] / FULL
+            if size == groups and lines.size[line] < rarest:
+                driver, rarest = i, lines.size[line]
+        total, window = 0, -1
+        while window + 1 < windows:
+            window += 1
+            if size == groups and rows[driver] < 0:  # straight to the next document of the rarest term
+                if cursors[driver] >= stops[driver]:
+                    break
+                window = max(window, np.int64(docs32[cursors[driver]]) // WINDOW)
+            base = window * WINDOW
+            postings[:groups] = 0
+            gives[:groups] = 0
+            reachable = 0.0
+            for i in range(size):
+                if rows[i] >= 0:
+                    at = rows[i] * width + window
+                    starts[i], ends[i] = np.int64(directory[at]), np.int64(directory[at + 1])
+                    bound = units[i] * np.float32(peaks[at - rows[i]])
+                else:
+                    starts[i] = reached(docs32, cursors[i], stops[i], base)
+                    at = starts[i]
+                    while at < stops[i] and np.int64(docs32[at]) < base + WINDOW:
+                        at += 1
+                    cursors[i] = ends[i] = at
+                    bound = tops[i] if at > starts[i] else np.float32(0)
+                postings[members[i]] += ends[i] - starts[i]
+                gives[members[i]] += bound
+                reachable += bound
+            if reachable < threshold:
+                continue
+            lacking = False
+            for group in range(groups):  # the shortest first
+                lacking = lacking or postings[group] == 0
+                place = group
+                while place > 0 and postings[order[place - 1]] > postings[group]:
+                    order[place] = order[place - 1]
+                    place -= 1
+                order[place] = group
+            if lacking:
+                continue
+            rest = reachable - gives[order[0]]
+            needed, lists, last, count = (threshold - rest) * EXACT, 0, 0, 0
+            for i in range(size):
+                if members[i] == order[0] and ends[i] > starts[i]:
+                    lists += 1
+                    last = i
+            if lists == 1 and rows[last] >= 0:
+                count = take_single(
+                    docs16, 0, worth, shifts[last], starts[last], ends[last], units[last], needed, found, scores
+                )
+            elif lists == 1:
+                count = take_single(
+                    docs32, base, worth, shifts[last], starts[last], ends[last], units[last], needed, found, scores
+                )
+            else:
+                for i in range(size):
+                    if members[i] == order[0] and rows[i] >= 0:
+                        accumulate(docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], sums)
+                    elif members[i] == order[0]:
+                        accumulate(docs32, base, worth, shifts[i], starts[i], ends[i], units[i], sums)
+                count = take_all(needed, sums, sum_bits, found, scores, cell, bits)
+            if scope.masked:
+                count = unmasked(scope.mask, base, found, scores, count)
+            for place in range(1, groups):
+                if count == 0:
+                    break
+                for i in range(size):
+                    if members[i] == order[place] and rows[i] >= 0:
+                        look_up(
+                            docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count, True
+                        )
+                    elif members[i] == order[place]:
+                        look_up(
+                            docs32, base, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count,
+                            True,
+                        )  # fmt: skip
+                count = marked(found, scores, marks, count)
+                rest -= gives[order[place]]
+                # `rest` has been added to and taken from: a little less than the difference is asked for.
+                count = narrowed(found, scores, count, (threshold - rest) * EXACT)
+            total = push(keys, total, base, found, scores, count, cell, bits)
+            if total > k + (k >> 1) + 16:
+                total, threshold = shrink(keys, total, k, slack, threshold, cell, bits)
+                if total > k + WINDOW:  # very many that are almost equal
+                    total = rescore(arrays, lines, model, windows, query, keys, total, k, cell, bits)
+        if total > k:
+            total, threshold = shrink(keys, total, k, slack, threshold, cell, bits)
+        total = rescore(arrays, lines, model, windows, query, keys, total, k, cell, bits)
+        counts[query] = total
+        out[query, :total] = keys[:total]

@@ -1,0 +1,60 @@
+"""From candidates to the k best: dropping what is beaten for certain, and scoring the rest exactly."""
+
+# ruff: noqa: PLR0917 -- kernels take plain arrays, see the package
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwell.index.kernels.keys import LOW, keep_best, key_of, score_of
+from rankwell.index.kernels.postings import find, frequency
+from rankwell.index.kernels.types import Arrays, Lines, Model, compiled
+from rankwell.index.layout import Array
+
+# What sums of impacts may be too high by, besides `slack`: see RAISED.
+LOWERED = 1.0 - 3e-5
+# Rounding of float32 sums of up to 64 lists, with room to spare: sums are raised by this share.
+RAISED = 1.0 + 1e-5
+EXACT = 1.0 - 1e-6  # a float32 score may have been rounded up
+
+
+@compiled
+def rescore(
+    arrays: Arrays, lines: Lines, model: Model, windows: int, query: int, keys: Array, total: int, k: int,
+    cell: Array, bits: Array,
+) -> int:  # fmt: skip
+    """Give the candidates their exact scores (float64, summed in the order of the lines), keep the k best of them."""
+    docs16, docs32, directory, lengths = arrays.docs16, arrays.docs32, arrays.directory, arrays.lengths
+    frequencies, large_at, large = arrays.frequencies, arrays.large_at, arrays.large
+    k1, b = model.k1, model.b
+    scores = np.zeros(total)
+    for line in range(lines.queries[query], lines.queries[query + 1]):
+        row, first, size, start = lines.row[line], lines.documents[line], lines.size[line], lines.start[line]
+        weight, space = lines.weight[line], lines.space[line]
+        average = model.averages[space]
+        for place in range(total):
+            number = np.int64(LOW - (keys[place] & LOW))
+            at = find(docs16, docs32, directory, windows, row, first, size, number)
+            if at >= 0:
+                tf = float(frequency(frequencies, large_at, large, start + at))
+                norm = k1 * (1 - b + b * float(lengths[space, number]) / average)
+                scores[place] += weight * tf / (tf + norm)
+    for place in range(total):
+        keys[place] = key_of(scores[place], np.int64(LOW - (keys[place] & LOW)), cell, bits)
+    if total > k:
+        keep_best(keys, total, k)
+        total = k
+    return total
+
+
+@compiled
+def shrink(keys: Array, total: int, k: int, slack: float, threshold: float, cell: Array, bits: Array) -> tuple[int, float]:
+    """Drop candidates that k others beat for certain; how many are left, and the threshold that new ones must reach."""
+    keep_best(keys, total, k)
+    threshold = max(threshold, score_of(keys[k - 1], cell, bits) * LOWERED - slack)
+    least = key_of(threshold, 0xFFFFFFFF, cell, bits)
+    kept = k
+    for place in range(k, total):
+        keys[kept] = keys[place]
+        kept += keys[place] >= least
+    return kept, threshold

@@ -1,0 +1,68 @@
+"""What the kernels are given, and how they are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+
+from rankwell.index.layout import Array
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Arrays(NamedTuple):
+    """The sections of a segment that scoring reads."""
+
+    docs16: Array
+    docs32: Array
+    frequencies: Array
+    large_at: Array
+    large: Array
+    directory: Array
+    lengths: Array
+
+
+class Impacts(NamedTuple):
+    """The impacts of all postings (those of lists that have been prepared), and the largest in each window."""
+
+    postings: Array
+    windows: Array
+
+
+class Lines(NamedTuple):
+    """The posting lists of many queries: those of query i from `queries[i]` to before `queries[i + 1]`."""
+
+    queries: Array
+    start: Array  # first posting
+    size: Array
+    row: Array  # in the directory; -1 for a rare list
+    documents: Array  # first document in docs16 or docs32
+    space: Array
+    group: Array
+    weight: Array
+    top: Array  # the largest impact of the list
+    seed: Array  # a score that k documents reach by this list alone, or 0
+
+
+class Model(NamedTuple):
+    """BM25's parameters, and each space's average length."""
+
+    k1: float
+    b: float
+    averages: Array
+
+
+class Scope(NamedTuple):
+    """The documents that may be found, and how many of them."""
+
+    documents: int
+    masked: bool
+    mask: Array
+    k: int
+
+
+def compiled(function: F) -> F:
+    """Compile without the interpreter's lock, and keep the result on the disk."""
+    return cast("F", numba.njit(nogil=True, cache=True, error_model="numpy")(function))

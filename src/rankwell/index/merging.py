@@ -1,0 +1,186 @@
+"""Several segments become one: live documents only, in their common order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankwell.core import Document
+from rankwell.index.columns import NumberColumn, TextColumn, joined
+from rankwell.index.layout import COMBINED, MISSING, Array
+from rankwell.index.lists import positions_of, triples_of
+from rankwell.index.postings import PostingsBuilder, Triples, ordered
+from rankwell.index.segment import Segment
+from rankwell.index.segment_writer import Contents, column_writer, combined_lengths, spaces_of
+from rankwell.index.store import SMALL, StoreWriter, decoded
+
+# Postings that are sorted at a time; they bound the memory that a merge takes.
+CHUNK = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A segment that is merged, and the new numbers of its documents (-1: deleted) and terms."""
+
+    segment: Segment
+    ranks: Array
+    terms: Array
+
+
+def merged(segments: Sequence[Segment], store: StoreWriter, metadata: Sequence[str], *, positions: bool) -> Contents:
+    """What the new segment holds; the documents themselves go to its store on the way."""
+    docnos, ranks = _document_ranks(segments)
+    terms, sources = _term_ranks(segments, ranks)
+    stored = np.zeros(len(docnos), dtype=np.int64)
+    for source in sources:
+        _copy_store(source, store, stored)
+    fields = tuple(dict.fromkeys(name for segment in segments for name in segment.spaces if name))
+    spaces = spaces_of(fields)
+    builder = PostingsBuilder(len(docnos), len(terms))
+    for name in [COMBINED, *fields] if len(fields) != 1 else fields:
+        builder.begin_space()
+        for triples, places in _chunks(sources, name, len(terms), positions=positions and name != COMBINED):
+            builder.add(triples, places)
+    lengths = combined_lengths(_lengths(sources, fields, len(docnos)))
+    columns = {name: column_writer(name, _column(sources, name, len(docnos))) for name in metadata}
+    return Contents(docnos, stored, terms, spaces, lengths, builder, columns, positions)
+
+
+def _document_ranks(segments: Sequence[Segment]) -> tuple[list[str], list[Array]]:
+    alive = [
+        (docno, segment, number)
+        for segment, part in enumerate(segments)
+        for number, docno in enumerate(part.docnos.all())
+        if part.dead is None or not part.dead[number]
+    ]
+    alive.sort(reverse=True)
+    ranks = [np.full(part.documents, -1, dtype=np.int64) for part in segments]
+    for rank, (_, segment, number) in enumerate(alive):
+        ranks[segment][number] = rank
+    return [docno for docno, _, _ in alive], ranks
+
+
+def _term_ranks(segments: Sequence[Segment], ranks: Sequence[Array]) -> tuple[list[str], list[Source]]:
+    """The terms that a live document holds, sorted, and the new numbers of each segment's terms."""
+    known = [np.array(part.terms.all(), dtype=object) for part in segments]
+    living = [_living(part, rank) for part, rank in zip(segments, ranks, strict=True)]
+    terms = sorted(set().union(*(texts[alive].tolist() for texts, alive in zip(known, living, strict=True))))
+    place = {term: number for number, term in enumerate(terms)}
+    # A dead term gets the number of the one after it: the order stays, and it has no postings anyway.
+    sources = []
+    for part, rank, texts, alive in zip(segments, ranks, known, living, strict=True):
+        numbers = np.full(len(texts), len(terms), dtype=np.int64)
+        numbers[alive] = [place[term] for term in texts[alive].tolist()]
+        numbers = np.minimum.accumulate(numbers[::-1])[::-1]
+        sources.append(Source(part, rank, numbers))
+    return terms, sources
+
+
+def _living(segment: Segment, ranks: Array) -> Array:
+    count = len(segment.terms)
+    if segment.dead is None or not count:
+        return np.ones(count, dtype=bool)
+    alive = np.zeros(count, dtype=bool)
+    for first, end in _ranges(np.diff(segment.file["offsets"].part(0, count + 1).astype(np.int64))):
+        triples = triples_of(segment, first, end)
+        alive[triples.terms[ranks[triples.documents] >= 0] + first] = True
+    return alive
+
+
+def _chunks(
+    sources: Sequence[Source], field: str, terms: int, *, positions: bool
+) -> Iterator[tuple[Triples, Array | None]]:
+    """The merged postings of a field, some terms at a time."""
+    counts = np.zeros(terms + 1, dtype=np.int64)
+    holding = [source for source in sources if field in source.segment.spaces]
+    for source in holding:
+        base = source.segment.spaces[field] * len(source.terms)
+        own = np.diff(source.segment.file["offsets"].part(base, base + len(source.terms) + 1).astype(np.int64))
+        np.add.at(counts, source.terms, own)
+    for first, end in _ranges(counts[:-1]):
+        parts = [_part(source, field, first, end, positions=positions) for source in holding]
+        triples = Triples(*(np.concatenate(column) for column in zip(*(part for part, _ in parts), strict=True)))
+        if positions:
+            yield _ordered_with(triples, np.concatenate([places for _, places in parts if places is not None]))
+        else:
+            yield ordered(triples), None
+
+
+def _part(source: Source, field: str, first: int, end: int, *, positions: bool) -> tuple[Triples, Array | None]:
+    """A segment's postings of some of the new terms, in new numbers, without dead documents."""
+    segment = source.segment
+    low, high = np.searchsorted(source.terms, [first, end]).tolist()
+    base = segment.spaces[field] * len(source.terms)
+    terms, documents, frequencies = triples_of(segment, base + low, base + high)
+    new = source.ranks[documents]
+    alive = new >= 0
+    places = None
+    if positions:
+        places = positions_of(segment, base + low, base + high)[np.repeat(alive, frequencies)]
+    numbers = source.terms[low:high].astype(np.uint32)
+    return Triples(numbers[terms[alive]], new[alive].astype(np.uint32), frequencies[alive]), places
+
+
+def _ordered_with(triples: Triples, positions: Array) -> tuple[Triples, Array]:
+    """Sorted triples, and the positions that go with them."""
+    terms, documents, frequencies = triples
+    order = np.lexsort((documents, terms))
+    starts = np.cumsum(frequencies, dtype=np.int64) - frequencies
+    counts = frequencies[order].astype(np.int64)
+    shift = np.repeat(starts[order] - (np.cumsum(counts) - counts), counts)
+    return Triples(terms[order], documents[order], frequencies[order]), positions[shift + np.arange(len(shift))]
+
+
+def _ranges(counts: Array) -> Iterator[tuple[int, int]]:
+    """Stretches of lists that together have about CHUNK postings."""
+    ends = np.cumsum(counts)
+    first = 0
+    while first < len(counts):
+        before = int(ends[first - 1]) if first else 0
+        end = max(first + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
+        yield first, end
+        first = end
+
+
+def _lengths(sources: Sequence[Source], fields: Sequence[str], documents: int) -> Array:
+    table = np.full((len(fields), documents), MISSING, dtype=np.uint32)
+    for source in sources:
+        alive = source.ranks >= 0
+        for row, name in enumerate(fields):
+            if name in source.segment.spaces:
+                lengths = source.segment.lengths[source.segment.spaces[name]]
+                table[row, source.ranks[alive]] = lengths[alive]
+    return table
+
+
+def _column(sources: Sequence[Source], name: str, documents: int) -> NumberColumn | TextColumn:
+    column = joined(source.segment.column(name) for source in sources)
+    ranks = np.concatenate([source.ranks for source in sources])
+    old = np.zeros(documents, dtype=np.int64)
+    old[ranks[ranks >= 0]] = np.flatnonzero(ranks >= 0)
+    if isinstance(column, NumberColumn):
+        return NumberColumn(column.numbers[old])
+    return TextColumn(column.codes[old], column.values)
+
+
+def _copy_store(source: Source, store: StoreWriter, stored: Array) -> None:
+    """Whole blocks where all documents live and the block is worth keeping, else the documents one by one."""
+    numbers = source.segment.stored.astype(np.int64)
+    rank_of = np.full(int(numbers.max(initial=-1)) + 1, -1, dtype=np.int64)
+    rank_of[numbers] = source.ranks
+    for first, end, block in source.segment.store.blocks():
+        ranks = np.full(end - first, -1, dtype=np.int64)
+        known = rank_of[first:end]
+        ranks[: len(known)] = known
+        alive = ranks >= 0
+        if alive.all() and len(block) >= SMALL:
+            stored[ranks] = np.arange(store.count, store.count + end - first)
+            store.copy(block, end - first)
+            continue
+        if alive.any():
+            for rank, (docno, fields, metadata) in zip(ranks.tolist(), decoded(block), strict=True):
+                if rank >= 0:
+                    stored[rank] = store.count
+                    store.add(Document(docno, fields, metadata))

@@ -1,0 +1,146 @@
+"""Posting lists: which documents hold a term and how often, from loose triples to the arrays on the disk.
+
+A list belongs to a field and a term; its number is `space of the field * number of terms + term`. Rare terms keep the
+documents as they are (`docs32`). For frequent terms a directory says where each window of 8,192 documents begins, so
+that a document takes two bytes (`docs16`) and a window can be jumped over. Frequencies are bytes, the few that do not
+fit are found by the place of their posting.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rankwell.core import RankwellError
+from rankwell.index.blocks import BlockWriter
+from rankwell.index.layout import LARGE, WINDOW, Array, frequent_from, windows
+
+MOST_POSTINGS = (1 << 32) - 1
+WORD = 64  # bits
+
+
+class Triples(NamedTuple):
+    """Postings as three columns."""
+
+    terms: Array
+    documents: Array
+    frequencies: Array
+
+
+class PostingsBuilder:
+    """Collects sorted triples, field by field and term by term, and writes them."""
+
+    def __init__(self, documents: int, terms: int) -> None:
+        self._windows, self._terms = windows(documents), terms
+        self._frequent_from = frequent_from(documents)
+        self._counts: list[Array] = []
+        self._tokens: list[Array] = []  # how many positions each list has
+        self._parts: dict[str, list[Array]] = {
+            name: []
+            for name in ("frequent", "directory", "docs16", "docs32", "frequencies", "large_at", "large", "positions")
+        }
+        self._space = -1
+        self._postings = self._narrow = 0
+
+    def begin_space(self) -> None:
+        """The lists of the next field."""
+        self._space += 1
+        self._counts.append(np.zeros(self._terms, dtype=np.int64))
+        self._tokens.append(np.zeros(self._terms, dtype=np.int64))
+
+    def add(self, triples: Triples, positions: Array | None = None) -> None:
+        """Sorted postings of some terms of the field; no term comes in two parts."""
+        terms, documents, frequencies = triples
+        if not len(terms):
+            return
+        self._counts[self._space] += np.bincount(terms, minlength=self._terms)
+        self._add_documents(terms, documents)
+        large = np.flatnonzero(frequencies >= LARGE)
+        self._keep("large_at", (large + self._postings).astype(np.uint32))
+        self._keep("large", frequencies[large].astype(np.uint32))
+        self._keep("frequencies", np.minimum(frequencies, LARGE).astype(np.uint8))
+        if positions is not None:
+            self._keep("positions", positions.astype(np.uint32, copy=False))
+            weights = np.bincount(terms, weights=frequencies, minlength=self._terms)
+            self._tokens[self._space] += weights.astype(np.int64)
+        self._postings += len(terms)
+        if self._postings > MOST_POSTINGS:
+            raise RankwellError("a segment holds at most 4,294,967,295 postings: commit more often")
+
+    def write(self, file: BlockWriter, *, positions: bool) -> None:
+        """All sections."""
+        file.add("offsets", _ends(self._counts).astype(np.uint32))
+        if positions:
+            file.add("position_starts", _ends(self._tokens))
+        kinds = {"docs16": np.uint16, "frequencies": np.uint8}
+        for name, parts in self._parts.items():
+            if name != "positions" or positions:
+                file.begin(name, kinds.get(name, np.uint32))
+                for part in parts:
+                    file.append(memoryview(np.ascontiguousarray(part).view(np.uint8)))
+            parts.clear()
+
+    def _add_documents(self, terms: Array, documents: Array) -> None:
+        counts = np.bincount(terms, minlength=self._terms)
+        frequent = np.flatnonzero(counts >= self._frequent_from)
+        if not len(frequent):
+            self._keep("docs32", documents.astype(np.uint32, copy=False))
+            return
+        wide = counts[terms] < self._frequent_from
+        self._keep("docs32", documents[wide].astype(np.uint32, copy=False))
+        narrow = documents[~wide]
+        self._keep("docs16", (narrow % WINDOW).astype(np.uint16))
+        row = np.repeat(np.arange(len(frequent)), counts[frequent])
+        in_window = np.bincount(row * self._windows + narrow // WINDOW, minlength=len(frequent) * self._windows)
+        directory = np.zeros((len(frequent), self._windows + 1), dtype=np.uint32)
+        ends = self._narrow + np.cumsum(in_window).reshape(len(frequent), self._windows)
+        directory[:, 1:] = ends
+        directory[0, 0], directory[1:, 0] = self._narrow, ends[:-1, -1]
+        self._keep("directory", directory.reshape(-1))
+        self._keep("frequent", (frequent + self._space * self._terms).astype(np.uint32))
+        self._narrow += len(narrow)
+
+    def _keep(self, name: str, part: Array) -> None:
+        if len(part):
+            self._parts[name].append(part)
+
+
+def _ends(counts: list[Array]) -> Array:
+    return np.concatenate([np.zeros(1, dtype=np.int64), *counts]).cumsum().astype(np.uint64)
+
+
+def ordered(triples: Triples) -> Triples:
+    """The triples by term, then by document.
+
+    Packed into one number where they fit, because sorting numbers is several times as fast as sorting an order.
+    """
+    terms, documents, frequencies = triples
+    if not len(terms):
+        return triples
+    wide, narrow = (int(part.max()).bit_length() for part in (documents, frequencies))
+    if int(terms.max()).bit_length() + wide + narrow > WORD:
+        order = np.argsort((terms.astype(np.uint64) << np.uint64(32)) | documents.astype(np.uint64))
+        return Triples(terms[order], documents[order], frequencies[order])
+    packed = terms.astype(np.uint64)
+    packed <<= np.uint64(wide)
+    packed |= documents.astype(np.uint64)
+    packed <<= np.uint64(narrow)
+    packed |= frequencies.astype(np.uint64)
+    packed.sort()
+    frequencies = (packed & np.uint64((1 << narrow) - 1)).astype(np.uint32)
+    packed >>= np.uint64(narrow)
+    documents = (packed & np.uint64((1 << wide) - 1)).astype(np.uint32)
+    packed >>= np.uint64(wide)
+    return Triples(packed.astype(np.uint32), documents, frequencies)
+
+
+def summed(triples: Triples) -> Triples:
+    """Sorted triples with the same term and document (of several fields) joined into one."""
+    terms, documents, frequencies = triples
+    if not len(terms):
+        return triples
+    first = np.ones(len(terms), dtype=bool)
+    first[1:] = (terms[1:] != terms[:-1]) | (documents[1:] != documents[:-1])
+    starts = np.flatnonzero(first)
+    return Triples(terms[starts], documents[starts], np.add.reduceat(frequencies, starts, dtype=np.uint32))

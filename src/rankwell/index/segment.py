@@ -1,0 +1,162 @@
+"""Reading a segment: terms, posting lists, documents; everything stays on the disk until it is asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rankwell.core import RankwellError
+from rankwell.index.blocks import BlockFile
+from rankwell.index.columns import Column, read_column
+from rankwell.index.layout import LARGE, MISSING, WINDOW, Array, windows
+from rankwell.index.manifest import SegmentEntry
+from rankwell.index.store import StoreReader
+from rankwell.index.texts import Texts
+
+KIND = "segment"
+DEAD = "dead"
+
+
+class Place(NamedTuple):
+    """Where a posting list is: its first posting, how many, and its documents in `docs16` or (row -1) in `docs32`."""
+
+    start: int
+    size: int
+    row: int
+    documents: int
+
+
+class Segment:
+    """One segment as a commit sees it. Documents have numbers from 0, by id descending."""
+
+    def __init__(self, folder: Path, entry: SegmentEntry) -> None:
+        self.entry = entry
+        self.file = BlockFile(folder / entry.name, KIND, size=entry.size, checksum=entry.checksum)
+        self.documents = entry.documents
+        if self.file.facts["documents"] != entry.documents:
+            raise RankwellError(f"{self.file.path}: damaged: expected {entry.documents} documents")
+        self.dead_file = (
+            BlockFile(folder / entry.dead, DEAD, size=entry.dead_size, checksum=entry.dead_checksum)
+            if entry.dead
+            else None
+        )
+        self.spaces: dict[str, int] = self.file.facts["spaces"]
+        self.windows = windows(self.documents)
+        self.docnos = Texts(self.file, "docnos")
+        self.terms = Texts(self.file, "terms")
+        self.store = StoreReader(self.file)
+        self._numbers: dict[str, int | None] = {}
+        self._places: dict[int, Place] = {}
+        self._live_counts: dict[int, int] = {}
+
+    @cached_property
+    def dead(self) -> Array | None:
+        """Which documents are deleted; None where none is."""
+        if self.dead_file is None:
+            return None
+        bits = self.dead_file[DEAD].all()
+        return np.unpackbits(bits, count=self.documents).astype(bool)
+
+    def find(self, docno: str) -> int | None:
+        """The number of a document, or None where there is none of that id (any more)."""
+        number = self.docnos.find(docno, descending=True)
+        return None if number is None or (self.dead is not None and self.dead[number]) else number
+
+    def list_of(self, term: str, field: str) -> int | None:
+        """The number of the posting list of a term in a field; None where there is none."""
+        if field not in self.spaces:
+            return None
+        if term not in self._numbers:
+            self._numbers[term] = self.terms.find(term)
+        number = self._numbers[term]
+        if number is None:
+            return None
+        number += self.spaces[field] * len(self.terms)
+        return number if self.place(number).size else None
+
+    def place(self, number: int) -> Place:
+        """Where a posting list is."""
+        found = self._places.get(number)
+        if found is None:
+            found = self._places[number] = self._look_up(number)
+        return found
+
+    def _look_up(self, number: int) -> Place:
+        start, end = self.file["offsets"].part(number, number + 2).tolist()
+        frequent, width = self.file["frequent"].all(), self.windows + 1
+        row = int(np.searchsorted(frequent, number))
+        before = self.file["directory"].one(row * width) if row < len(frequent) else len(self.file["docs16"])
+        if row < len(frequent) and frequent[row] == number:
+            return Place(start, end - start, row, before)
+        return Place(start, end - start, -1, start - before)
+
+    def documents_of(self, number: int) -> Array:
+        """The documents of a posting list, rising; the deleted ones are among them."""
+        place = self.place(number)
+        if place.row < 0:
+            return self.file["docs32"].part(place.documents, place.documents + place.size).astype(np.int64)
+        low = self.file["docs16"].part(place.documents, place.documents + place.size)
+        window = np.repeat(np.arange(self.windows), np.diff(self.directory_of(place.row).astype(np.int64)))
+        return window * WINDOW + low
+
+    def directory_of(self, row: int) -> Array:
+        """Where the windows of a frequent list begin."""
+        width = self.windows + 1
+        return self.file["directory"].part(row * width, (row + 1) * width)
+
+    def frequencies_of(self, number: int) -> Array:
+        """How often the term is in each document of the list."""
+        place = self.place(number)
+        found = self.file["frequencies"].part(place.start, place.start + place.size).astype(np.uint32)
+        large = np.flatnonzero(found == LARGE)
+        if len(large):
+            at = np.searchsorted(self.file["large_at"].all(), large + place.start)
+            found[large] = self.file["large"].all()[at]
+        return found
+
+    def check_list(self, number: int) -> None:
+        """Check all that is kept of a posting list, before compiled code reads it."""
+        place = self.place(number)
+        self.file["frequencies"].part(place.start, place.start + place.size)
+        self.file["docs16" if place.row >= 0 else "docs32"].part(place.documents, place.documents + place.size)
+        if place.row >= 0:
+            self.directory_of(place.row)
+
+    def live_count(self, number: int) -> int:
+        """How many documents of the list are not deleted."""
+        if self.dead is None:
+            return self.place(number).size
+        if number not in self._live_counts:
+            self._live_counts[number] = int((~self.dead[self.documents_of(number)]).sum())
+        return self._live_counts[number]
+
+    @cached_property
+    def lengths(self) -> Array:
+        """A row of document lengths for each space; MISSING where a document does not have the field."""
+        rows = max(self.spaces.values()) + 1
+        return self.file["lengths"].all().reshape(rows, self.documents)
+
+    def lengths_of(self, field: str) -> Array:
+        """The lengths of a field, 0 where it is missing."""
+        if field not in self.spaces:
+            return np.zeros(self.documents, dtype=np.uint32)
+        lengths = self.lengths[self.spaces[field]]
+        return np.where(lengths == MISSING, np.uint32(0), lengths)
+
+    @cached_property
+    def stored(self) -> Array:
+        """Under which number the store has each document."""
+        return self.file["stored"].all()
+
+    def column(self, name: str) -> Column:
+        """A metadata column."""
+        return read_column(self.file, name, self.documents)
+
+    def verify(self) -> None:
+        """Check every byte."""
+        self.file.verify()
+        if self.dead_file is not None:
+            self.dead_file.verify()

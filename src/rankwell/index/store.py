@@ -1,0 +1,151 @@
+"""The document store: whole documents in compressed blocks, any of which can be read by itself."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rankwell.core import Document, RankwellError
+from rankwell.index.blocks import BlockFile, BlockWriter
+from rankwell.index.layout import Array
+
+# Small enough that fetching one document is quick, large enough that neighbours help each other to become small.
+BLOCK_CHARACTERS = 1 << 15
+LEVEL = 1
+# A block that is smaller than this (compressed) is joined with others when segments are merged.
+SMALL = 4096
+WAITING = 8  # blocks that may be under compression at a time
+CACHED = 64  # blocks that a reader keeps unpacked
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+Stored = list[Any]  # id, fields, metadata
+
+
+class StoreWriter:
+    """Writes documents in the order in which they come; compression runs beside the rest of the work."""
+
+    def __init__(self, file: BlockWriter) -> None:
+        self._file = file
+        self._pool = ThreadPoolExecutor(1)
+        self._pending: deque[Future[bytes]] = deque()
+        self._block: list[Stored] = []
+        self._size = 0
+        self._ends = [0]  # bytes
+        self._firsts = [0]  # documents
+        self.count = 0
+        file.begin("store", np.uint8)
+
+    def add(self, document: Document) -> None:
+        """Keep a document; it has the number `count` had before."""
+        self._block.append([document.id, dict(document.fields), dict(document.metadata)])
+        self._size += sum(map(len, document.fields.values()))
+        self.count += 1
+        if self._size >= BLOCK_CHARACTERS:
+            self._close_block()
+
+    def copy(self, block: bytes, documents: int) -> None:
+        """Keep a whole block of another store."""
+        self._close_block()
+        self._drain(0)
+        self._written(block)
+        self.count += documents
+        self._firsts.append(self.count)
+
+    def finish(self) -> None:
+        """Write what is left, and where everything is."""
+        self._close_block()
+        self._drain(0)
+        self.stop()
+        self._file.add("store_ends", np.array(self._ends, dtype=np.uint64))
+        self._file.add("store_firsts", np.array(self._firsts, dtype=np.uint32))
+
+    def stop(self) -> None:
+        """End the thread that compresses."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _close_block(self) -> None:
+        if self._block:
+            self._pending.append(self._pool.submit(zlib.compress, _encoded(self._block), LEVEL))
+            self._block, self._size = [], 0
+            self._firsts.append(self.count)
+            self._drain(WAITING)
+
+    def _drain(self, left: int) -> None:
+        while len(self._pending) > left:
+            self._written(self._pending.popleft().result())
+
+    def _written(self, block: bytes) -> None:
+        self._file.append(block)
+        self._ends.append(self._ends[-1] + len(block))
+
+
+class StoreReader:
+    """The documents of one segment by the number that they were written under."""
+
+    def __init__(self, file: BlockFile) -> None:
+        self._file = file
+        self._unpacked = lru_cache(CACHED)(self._unpack)
+
+    def __getitem__(self, number: int) -> Document:
+        firsts = self._firsts
+        block = int(np.searchsorted(firsts, number, side="right")) - 1
+        docno, fields, metadata = self._unpacked(block)[number - int(firsts[block])]
+        return Document(docno, fields, metadata)
+
+    def blocks(self) -> Iterator[tuple[int, int, bytes]]:
+        """Every block: its first document, the one after its last, and its bytes."""
+        firsts = self._firsts.tolist()
+        for block, (first, end) in enumerate(zip(firsts[:-1], firsts[1:], strict=True)):
+            yield first, end, self._packed(block)
+
+    @property
+    def _firsts(self) -> Array:
+        return self._file["store_firsts"].all()
+
+    def _packed(self, block: int) -> bytes:
+        start, end = self._file["store_ends"].part(block, block + 2).tolist()
+        return self._file["store"].part(start, end).tobytes()
+
+    def _unpack(self, block: int) -> list[Stored]:
+        return decoded(self._packed(block))
+
+
+def decoded(block: bytes) -> list[Stored]:
+    """The documents of a block."""
+    documents: list[Stored] = orjson.loads(zlib.decompress(block))
+    return documents
+
+
+def _encoded(documents: list[Stored]) -> bytes:
+    try:
+        return orjson.dumps(documents)
+    except (TypeError, ValueError):
+        return orjson.dumps([_mended(document) for document in documents])
+
+
+def _mended(document: Stored) -> Stored:
+    """Half a surrogate pair is no character; what cannot be stored at all is refused by name."""
+    docno, fields, metadata = (_without_surrogates(part) for part in document)
+    try:
+        orjson.dumps(metadata)
+    except (TypeError, ValueError) as error:
+        raise RankwellError(f"document {docno!r}: expected metadata that JSON can hold: {error}") from error
+    return [docno, fields, metadata]
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return SURROGATE.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_without_surrogates(str(key)): _without_surrogates(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_surrogates(part) for part in value]
+    return value

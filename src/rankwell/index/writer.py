@@ -1,0 +1,276 @@
+"""Writing an index: documents in, commits out."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from rankwell.analysis import Analyzer
+from rankwell.core import Document, RankwellError
+from rankwell.core.files import sync_folder
+from rankwell.index.blocks import BlockWriter
+from rankwell.index.buffer import Buffer
+from rankwell.index.lock import NAME as LOCK
+from rankwell.index.lock import WriterLock
+from rankwell.index.manifest import NAME, SegmentEntry, read_manifest, write_manifest
+from rankwell.index.merging import merged
+from rankwell.index.segment import DEAD, Segment
+from rankwell.index.segment_writer import Contents, SegmentWriter, contents_of, field_statistics
+from rankwell.index.settings import settled
+from rankwell.index.tiers import to_merge
+from rankwell.index.vocabulary import Vocabulary
+
+OURS = re.compile(r"\d{8}\.(segment|dead)|\.manifest\.[0-9a-f]+\.part")
+# A segment is written when so many postings have gathered; they take about 20 bytes each until then.
+MEMORY_POSTINGS = 24_000_000
+# Looking ids up one by one is quicker than going through all of a segment's while they are fewer than one in so many.
+FEW = 100
+
+
+class IndexWriter:
+    """The one writer of an index: add, delete, commit. Nothing is seen by readers before a commit.
+
+    with IndexWriter("index/papers", metadata=["year"]) as writer:
+        for document in read_documents("papers.jsonl"):
+            writer.add(document)
+
+    The block's end commits; an exception in it leaves the last commit as it was. `fields` are the fields to index
+    (None: all that come), `metadata` those to keep as columns for filters; all fields and metadata are stored. The
+    settings of an index are fixed when it is made, later writers may leave them out.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        analyzer: Analyzer | None = None,
+        *,
+        fields: Sequence[str] | None = None,
+        metadata: Sequence[str] | None = None,
+        positions: bool | None = None,
+    ) -> None:
+        self.path = Path(path)
+        _check_folder(self.path)
+        self._lock = WriterLock(self.path)
+        try:
+            there = read_manifest(self.path) if (self.path / NAME).exists() else None
+            self._manifest = settled(self.path, there, analyzer, fields, metadata, positions=positions)
+            self._committed = there is not None
+            self._remove_leftovers()
+            self._segments = {entry.name: Segment(self.path, entry) for entry in self._manifest.segments}
+        except BaseException:
+            self._lock.release()
+            raise
+        self._next = self._manifest.next
+        self._changed: set[str] = set()  # segments with documents that have died since the last commit
+        self._deleted: set[str] = set()
+        self._vocabulary = Vocabulary(Analyzer.from_config(self._manifest.analyzer))
+        self._file: SegmentWriter | None = None
+        self._buffer = self._new_buffer()
+        self._open = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None and self._open:
+                self.commit()
+        finally:
+            self.close()
+
+    def add(self, document: Document) -> None:
+        """Add a document; it replaces one of the same id."""
+        _check_id(document.id)
+        with self._giving_up():
+            if self._file is None:
+                self._file = SegmentWriter(self.path, self._name("segment"))
+            self._file.store.add(document)
+            self._buffer.add(document)
+            if self._buffer.postings >= MEMORY_POSTINGS:
+                self._spill()
+
+    def add_all(self, documents: Iterable[Document]) -> None:
+        """Add documents; each replaces one of the same id."""
+        for document in documents:
+            self.add(document)
+
+    def delete(self, docno: str) -> None:
+        """Delete the document of that id; nothing happens where there is none."""
+        self._buffer.remove(docno)
+        self._deleted.add(docno)
+
+    def commit(self) -> int:
+        """Make everything so far last, and let new readers see it. The number of the commit."""
+        with self._giving_up():
+            before = self._manifest
+            self._spill()
+            if self._committed and not self._changed and set(self._segments) == {s.name for s in before.segments}:
+                return before.commit
+            for group in to_merge(segment.entry for segment in self._segments.values()):
+                self._merge(group)
+            self._publish()
+        return self._manifest.commit
+
+    def merge(self) -> int:
+        """Commit, with all segments made into one and deleted documents gone for good."""
+        with self._giving_up():
+            self._spill()
+            entries = [segment.entry for segment in self._segments.values()]
+            if len(entries) > 1 or any(entry.live < entry.documents for entry in entries):
+                self._merge([entry.name for entry in entries])
+            self._publish()
+        return self._manifest.commit
+
+    def close(self) -> None:
+        """Forget what has not been committed, and let the next writer in."""
+        if not self._open:
+            return
+        self._open = False
+        if self._file is not None:
+            self._file.abandon()
+            self._file = None
+        with contextlib.suppress(OSError):
+            self._remove_leftovers()
+        self._lock.release()
+
+    def _publish(self) -> None:
+        """The commit itself: marks of the dead, the folder, the manifest; then the files that nobody needs go."""
+        for name in sorted(self._changed & set(self._segments)):
+            self._write_dead(self._segments[name])
+        self._segments = {name: segment for name, segment in self._segments.items() if segment.entry.live}
+        entries = tuple(segment.entry for segment in self._segments.values())
+        manifest = replace(self._manifest, commit=self._manifest.commit + 1, next=self._next, segments=entries)
+        sync_folder(self.path)
+        write_manifest(self.path, manifest)
+        self._manifest, self._committed = manifest, True
+        self._changed.clear()
+        self._remove_leftovers()
+
+    def _spill(self) -> None:
+        """Write the buffer as a segment, and mark what it replaces in the older ones."""
+        self._buffer.fold()
+        self._shadow(self._buffer.places.keys() | self._deleted)
+        self._deleted.clear()
+        if self._file is not None:
+            if self._buffer.places:
+                positions = self._manifest.positions
+                self._finish(self._file, contents_of(self._buffer, self._vocabulary, positions=positions))
+            else:
+                self._file.abandon()
+            self._file = None
+        self._buffer = self._new_buffer()
+
+    def _finish(self, file: SegmentWriter, contents: Contents) -> None:
+        entry = file.finish(contents)
+        self._segments[entry.name] = Segment(self.path, entry)
+
+    def _shadow(self, docnos: Collection[str]) -> None:
+        """These documents are dead in all segments so far."""
+        for name, segment in self._segments.items():
+            if len(docnos) * FEW < segment.documents:
+                found = [segment.docnos.find(docno, descending=True) for docno in docnos]
+                numbers = [number for number in found if number is not None]
+            else:
+                numbers = [number for number, docno in enumerate(segment.docnos.all()) if docno in docnos]
+            dead = np.zeros(segment.documents, dtype=bool) if segment.dead is None else segment.dead
+            fresh = [number for number in numbers if not dead[number]]
+            if fresh:
+                dead[fresh] = True
+                segment.dead = dead
+                segment.entry = _counted(segment)
+                self._changed.add(name)
+
+    def _merge(self, names: Collection[str]) -> None:
+        """Make one segment of several."""
+        segments = [self._segments[name] for name in names]
+        file = SegmentWriter(self.path, self._name("segment"))
+        try:
+            contents = merged(segments, file.store, self._manifest.metadata, positions=self._manifest.positions)
+            if contents.docnos:
+                self._finish(file, contents)
+            else:
+                file.abandon()
+        except BaseException:
+            file.abandon()
+            raise
+        for name in names:
+            del self._segments[name]
+
+    def _write_dead(self, segment: Segment) -> None:
+        """The marks of a segment's deleted documents, in a file of this commit."""
+        if segment.dead is None or not segment.entry.live:
+            return
+        name = self._name(DEAD)
+        with BlockWriter(self.path / name, DEAD) as file:
+            file.add(DEAD, np.packbits(segment.dead))
+            size, checksum = file.finish({})
+        segment.entry = replace(segment.entry, dead=name, dead_size=size, dead_checksum=checksum)
+
+    def _new_buffer(self) -> Buffer:
+        manifest = self._manifest
+        return Buffer(self._vocabulary, manifest.fields, manifest.metadata, positions=manifest.positions)
+
+    def _name(self, kind: str) -> str:
+        self._next += 1
+        return f"{self._next - 1:08d}.{kind}"
+
+    def _remove_leftovers(self) -> None:
+        """Files of no commit, from a writer that died or gave up, or from before a merge. Open readers keep theirs."""
+        kept = self._manifest.files if self._committed else set()
+        for file in self.path.iterdir():
+            if OURS.fullmatch(file.name) and file.name not in kept:
+                with contextlib.suppress(OSError):  # where a mapped file cannot be removed, the next writer tries again
+                    file.unlink()
+
+    @contextlib.contextmanager
+    def _giving_up(self) -> Iterator[None]:
+        """A writer that could not write is closed: what it had is gone, the last commit is as it was."""
+        if not self._open:
+            raise RankwellError(f"{self.path}: this writer is closed")
+        try:
+            yield
+        except OSError as error:
+            self.close()
+            raise RankwellError(f"{self.path}: not written: {error.strerror}; the last commit is intact") from error
+        except BaseException:
+            self.close()
+            raise
+
+
+def _counted(segment: Segment) -> SegmentEntry:
+    """The segment's entry with the statistics of its live documents."""
+    alive = ~segment.dead if segment.dead is not None else np.ones(segment.documents, dtype=bool)
+    holders, tokens = field_statistics(segment.spaces, segment.lengths[:, alive])
+    return replace(segment.entry, live=int(alive.sum()), holders=holders, tokens=tokens)
+
+
+def _check_id(docno: str) -> None:
+    if not isinstance(docno, str) or not docno or "\0" in docno:
+        raise RankwellError(f"document id: expected a text of at least one character and no NUL, found {docno!r}")
+    try:
+        docno.encode()
+    except UnicodeEncodeError:
+        raise RankwellError(f"document id: expected a text of whole characters, found {docno!r}") from None
+
+
+def _check_folder(path: Path) -> None:
+    """A folder that holds something else must not be filled with our files."""
+    try:
+        if path.exists() and not path.is_dir():
+            raise RankwellError(f"{path}: expected a folder for an index, found a file")
+        if not path.is_dir() or (path / NAME).exists():
+            return
+        strangers = [file.name for file in path.iterdir() if file.name != LOCK and not OURS.fullmatch(file.name)]
+    except OSError as error:
+        raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
+    if strangers:
+        raise RankwellError(f"{path}: expected an index or an empty folder, found {strangers[0]!r} in it")

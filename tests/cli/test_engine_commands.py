@@ -1,0 +1,142 @@
+"""The commands around an index, as users type them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankwell.collections import read_run
+
+PAPERS = """id,title,abstract,year,source
+p1,Masks and droplets,"Masks stop large droplets, and some small ones.",2020,PMC
+p2,Hand washing,Soap destroys the envelope of the virus.,2021,WHO
+p3,Opening windows,Fresh air carries droplets away.,2022,PMC
+"""
+
+
+def rankwell(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "rankwell", *words], capture_output=True, text=True, check=False)
+
+
+def succeeds(*words: str) -> str:
+    done = rankwell(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def ids(*words: str) -> list[str]:
+    return [row["id"] for row in json.loads(succeeds("search", "index", *words, "--json"))]
+
+
+@pytest.fixture(autouse=True)
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("papers.csv").write_text(PAPERS)
+    succeeds("index", "papers.csv", "--out", "index", "--positions", "--quiet")
+
+
+def test_a_users_table_is_searched_with_filters_fields_and_expressions() -> None:
+    assert ids("droplets") == ["p1", "p3"]
+    assert ids("droplets", "--filter", "year>=2021 and source=PMC") == ["p3"]
+    assert ids("droplets air", "--match", "and") == ["p3"]
+    assert ids("droplets", "--weights", "title=1") == ["p1"]
+    assert ids("--match", "expr:droplets AND NOT title:masks") == ["p3"]
+    assert ids("--match", 'expr:"fresh air" OR soap') == ["p3", "p2"]
+    assert ids("virus", "--match", "expr:source OR hand OR windows") == ["p2", "p3"]
+    assert ids("droplets", "--rm3") == ["p1", "p3"]
+
+
+def test_plain_words_are_never_parsed() -> None:
+    assert ids('droplets AND "NOT (title:') == ["p1", "p3"]
+
+
+def test_results_are_printed_with_marks_and_explained_term_by_term() -> None:
+    printed = succeeds("search", "index", "large droplets", "--explain", "-k", "1")
+    assert "[large] [droplets]" in printed
+    row = json.loads(succeeds("search", "index", "large droplets", "--explain", "--json"))[0]
+    assert sum(part["part"] for part in row["terms"]) == pytest.approx(row["score"], abs=1e-5)
+
+
+def test_documents_are_added_replaced_read_and_deleted() -> None:
+    Path("more.csv").write_text(
+        "id,title,abstract,year,source\np1,Gloves,No word of it.,2023,PMC\np4,Droplets,Again.,2024,WHO\n"
+    )
+    succeeds("index", "more.csv", "--out", "index", "--append", "--quiet")
+    assert ids("droplets") == ["p4", "p3"]
+    assert json.loads(succeeds("get", "index", "p1"))["title"] == "Gloves"
+    succeeds("delete", "index", "p4")
+    assert ids("droplets") == ["p3"]
+    succeeds("merge", "index")
+    assert "3 documents: all is well" in succeeds("verify", "index")
+    assert json.loads(succeeds("info", "index", "--json"))["documents"] == 3
+
+
+def test_a_batch_of_queries_becomes_a_run_that_can_be_fused_and_tuned() -> None:
+    Path("queries.tsv").write_text("q1\tdroplets\nq2\tsoap\nq3\tnothing of that\n")
+    Path("qrels.txt").write_text("q1 0 p3 1\nq2 0 p2 1\n")
+    succeeds("rank", "index", "queries.tsv", "-o", "run.trec", "--tag", "mine", "--quiet")
+    run = read_run("run.trec")
+    assert run.tag == "mine"
+    assert [list(run[qid].docnos) for qid in ("q1", "q2")] == [["p1", "p3"], ["p2"]]
+    succeeds("fuse", "run.trec", "run.trec", "-o", "fused.trec", "--weights", "0.5,0.5", "-k", "1", "--quiet")
+    assert len(read_run("fused.trec")) == 2
+    grid = ("--k1", "0.9", "--b", "0,1", "--weights", "title,abstract", "--steps", "1", "--folds", "2")
+    printed = succeeds("tune", "index", "queries.tsv", "qrels.txt", *grid, "--quiet")
+    assert "best on all queries: k1=0.9" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["index", "papers.csv", "--out", "index"], "an index is here already"),
+        (["index", "papers.csv", "--out", "new", "--analyzer", "klingon"], "language: expected one of"),
+        (["search", "nowhere", "x"], "nowhere"),
+        (["search", "papers.csv", "x"], "papers.csv"),
+        (["search", "index", "x", "--weights", "titel=1"], "expected one of those in index"),
+        (["search", "index", "x", "--weights", "title"], "--weights: expected fields with numbers"),
+        (["search", "index", "x", "--match", "xor"], "match: expected or, and, expr"),
+        (["search", "index", "--match", "expr:a AND"], "expected"),
+        (["search", "index", "x", "--filter", "yaer>1"], "yaer"),
+        (["search", "index", "x", "--b", "2"], "b: expected a number from 0 to 1"),
+        (["search", "index", "x", "-k", "0"], "k: expected a number of documents"),
+        (["rank", "index", "papers.txt", "-o", "r"], "papers.txt"),
+        (["get", "index", "p9"], "expected a document 'p9'"),
+        (["delete", "index", "p1", "p9"], "none was deleted"),
+        (["fuse", "papers.csv", "-o", "f"], "cannot tell the format of these runs"),
+        (["tune", "index", "papers.csv", "papers.csv", "--k1", "x"], "--k1: expected numbers"),
+    ],
+)  # fmt: skip
+def test_a_users_mistake_is_one_line_and_exit_code_1(words: list[str], expected: str) -> None:
+    done = rankwell(*words)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert expected in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_id_that_comes_twice_is_shown_with_both_lines() -> None:
+    Path("twice.csv").write_text(PAPERS + "p1,Again,The same id.,2020,PMC\n")
+    done = rankwell("index", "twice.csv", "--out", "twice", "--quiet")
+    assert done.returncode == 1
+    assert 'twice.csv:5: expected an id that was not there before, found "p1" again (first on line 2)' in done.stderr
+    assert rankwell("search", "twice", "x").returncode == 1
+
+
+def test_an_empty_query_finds_nothing_and_says_so() -> None:
+    done = rankwell("search", "index", "the of and")
+    assert done.returncode == 0
+    assert "no terms" in done.stderr
+    assert "nothing found" in done.stderr
+
+
+def test_escape_codes_in_documents_do_not_reach_the_terminal() -> None:
+    Path("hostile.jsonl").write_text(
+        json.dumps({"id": "x", "title": "a\x1b[31mred", "text": "cat \x1b]0;owned\x07 here"}) + "\n"
+    )
+    succeeds("index", "hostile.jsonl", "--out", "hostile", "--quiet")
+    printed = succeeds("search", "hostile", "cat")
+    assert "\x1b" not in printed
+    assert "\x07" not in printed
