@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from conftest import require
+from needs import require
 
 SWITCHES = (
     "--no-sandbox",

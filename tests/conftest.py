@@ -1,4 +1,4 @@
-"""What tests share: the data folder, and the rule for things that may be missing on a machine."""
+"""What tests share: the folders of real collections and models, and a home of their own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from needs import require
 from rankwell.core import home
 
 settings.register_profile("rankwell", deadline=None)  # machines are shared: a slow example is no mistake
@@ -15,16 +16,6 @@ settings.load_profile("rankwell")
 
 ROOT = Path(__file__).parents[1]
 MODELS_HOME = home()  # before any test is given a home of its own
-
-
-def require(name: str, *, there: bool, how: str) -> None:
-    """Skip with a line where something is not there; fail where RANKWELL_REQUIRE names it (CI names everything)."""
-    if there:
-        return
-    message = f"{name} is not here: {how}"
-    if name in os.environ.get("RANKWELL_REQUIRE", "").split(","):
-        pytest.fail(message, pytrace=False)
-    pytest.skip(message)
 
 
 @pytest.fixture(scope="session")
