@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from rankwell.collections.columns import TEXTS, ColumnChoice
-from rankwell.collections.lines import text_lines
+from rankwell.collections.formats.sgml import sgml_records
 from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.core.errors import FormatError, RankwellError
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,6 @@ MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 OPENING = re.compile(r"<([A-Za-z][A-Za-z0-9_-]*)(?:\s[^<>]*)?>")
 CLOSING = re.compile(r"</([A-Za-z][A-Za-z0-9_-]*)\s*>")
 DOCNO = re.compile(r"<DOCNO>([^<]*)</DOCNO>", re.IGNORECASE)
-DOC = re.compile(r"(</?DOC>)", re.IGNORECASE)
 TAG_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
@@ -51,7 +50,7 @@ class TrecDocuments:
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- tags name the fields
         """The documents, one at a time."""
-        for number, body in _bodies(path, reading):
+        for number, body in sgml_records(path, "DOC", reading):
             body = _without_comments(body)  # noqa: PLW2901 -- comments are no part of it
             found = DOCNO.search(body)
             docno = html.unescape(found[1]).strip() if found else ""
@@ -78,31 +77,6 @@ class TrecDocuments:
                 file.write(("\n".join([*lines, "</DOC>"]) + "\n").encode())
         if others:
             log.warning("%s: in TREC documents %s are read back in another place", path, ", ".join(sorted(others)))
-
-
-def _bodies(path: Path, reading: Reading) -> Iterator[tuple[int, str]]:
-    """What stands between each <DOC> and its </DOC>, with the line where it starts."""
-    started, parts = 0, list[str]()
-    for number, line in text_lines(path, reading):
-        for part in DOC.split(line) if "<" in line else [line]:
-            mark = part.upper()
-            if mark == "<DOC>":
-                if started:
-                    reading.problems.add(
-                        FormatError(path, started, expected="a </DOC> before the next <DOC>", found=Phrase("none"))
-                    )
-                started, parts = number, []
-            elif mark == "</DOC>":
-                if started:
-                    yield started, "".join(parts)
-                started = 0
-            else:
-                parts.append(part)
-        parts.append("\n")
-    if started:
-        reading.problems.add(
-            FormatError(path, started, expected="a </DOC> for this <DOC>", found=Phrase("the end of the file"))
-        )
 
 
 def _without_comments(body: str) -> str:

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from rankwell.collections.lines import text_lines
+from rankwell.collections.formats.sgml import sgml_records
 from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
-from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.core.errors import FormatError, RankwellError
 from rankwell.core.query import Query
 
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9_-]*)\s*>")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-TOP = re.compile(r"(</?top>)", re.IGNORECASE)
 # The words that TREC prints after its tags are labels, not text.
 LABELS = {"num": "Number:", "title": "Topic:", "desc": "Description:", "narr": "Narrative:"}
 FULL_NAMES = {"desc": "description", "narr": "narrative"}
@@ -35,7 +34,7 @@ class TrecTopics:
 
     def read(self, path: Path, reading: Reading) -> Iterator[Query]:
         """The topics; `desc` and `narr` are given their full names."""
-        for number, body in _tops(path, reading):
+        for number, body in sgml_records(path, "top", reading):
             texts = _parts(body)
             qid = texts.pop("num", "")
             if not qid or len(qid.split()) > 1:
@@ -59,31 +58,6 @@ class TrecTopics:
                         raise RankwellError(f"query {query.id!r}: a text named {name!r} is read back by another name")
                     lines.append(f"<{short}> {LABELS.get(short, '')}\n{html.escape(text, quote=False)}")
                 file.write(("\n".join([*lines, "</top>"]) + "\n\n").encode())
-
-
-def _tops(path: Path, reading: Reading) -> Iterator[tuple[int, str]]:
-    """What stands between each <top> and </top>, with its line."""
-    started, parts = 0, list[str]()
-    for number, line in text_lines(path, reading):
-        for part in TOP.split(line):
-            mark = part.lower()
-            if mark == "<top>":
-                if started:
-                    reading.problems.add(
-                        FormatError(path, started, expected="a </top> before the next <top>", found=Phrase("none"))
-                    )
-                started, parts = number, []
-            elif mark == "</top>":
-                if started:
-                    yield started, "".join(parts)
-                started = 0
-            else:
-                parts.append(part)
-        parts.append("\n")
-    if started:
-        reading.problems.add(
-            FormatError(path, started, expected="a </top> for this <top>", found=Phrase("the end of the file"))
-        )
 
 
 def _parts(body: str) -> dict[str, str]:
