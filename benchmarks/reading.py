@@ -36,7 +36,8 @@ DOCUMENTS = {
     "rankwell": ("from rankwell import read_documents", "for document in read_documents(path):\n    pass"),
 }
 RUNS = {
-    "ir-measures": ("import ir_measures", "for row in ir_measures.read_trec_run(path):\n    pass"),
+    "ir-measures, read": ("import ir_measures", "for row in ir_measures.read_trec_run(path):\n    pass"),
+    "ir-measures, kept": ("import ir_measures", "run = list(ir_measures.read_trec_run(path))"),
     "rankwell": ("from rankwell import read_run", "run = read_run(path)"),
 }
 
@@ -73,7 +74,7 @@ def contest(what: str, path: Path, contenders: dict[str, tuple[str, str]], repea
     peer = statistics.median(next(iter(seconds.values())))
     for name, spent in seconds.items():
         median = statistics.median(spent)
-        print(f"  {name:14} {median:7.2f} s   {peer / median:5.2f}x   memory +{memory[name]:,.0f} MB")
+        print(f"  {name:18} {median:7.2f} s   {peer / median:5.2f}x   memory +{memory[name]:,.0f} MB")
 
 
 def write_documents(path: Path, count: int) -> None:
