@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankwell.collections.decimals import decimals
 
-PLAIN = st.from_regex(r"-?[0-9]{1,8}\.[0-9]{1,8}", fullmatch=True).filter(lambda text: len(text.strip("-")) <= 16)
+PLAIN = st.from_regex(r"-?[0-9]{1,7}\.[0-9]{1,8}", fullmatch=True).filter(lambda text: len(text.strip("-")) <= 16)
 
 
 def found_in(texts: list[str]) -> list[float] | None:

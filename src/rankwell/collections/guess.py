@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from rankwell.collections.lines import head
-from rankwell.core.errors import ParameterError, RankwellError
+from rankwell.core.errors import ParameterError, RankwellError, shown
 
 
 class Format(Protocol):
@@ -55,10 +55,9 @@ def guessed(path: Path, formats: Sequence[F], what: str) -> F:
     known = recognised(path, formats)
     if known is None:
         tried = ", ".join(sorted({known.name for known in formats}))
-        found = _nothing(path) or "none of them"
-        raise RankwellError(
-            f"{path}: cannot tell the format of these {what}: tried {tried}, found {found}; name it with --format"
-        )
+        found = _nothing(path) or _first_line(path)
+        hint = "; name it with --format (--from in convert)" if what == "documents" else ""
+        raise RankwellError(f"{path}: cannot tell the format of these {what}: tried {tried}, found {found}{hint}")
     return known
 
 
@@ -66,6 +65,14 @@ def _nothing(path: Path) -> str | None:
     if path.is_dir():
         return None if any(path.iterdir()) else "an empty folder"
     return None if head(path).strip() else "an empty file"
+
+
+def _first_line(path: Path) -> str:
+    """What a reader would look at to see why: the first line, which tells most formats."""
+    if path.is_dir():
+        return "a folder without any of their files"
+    number, line = next((number, line) for number, line in enumerate(head(path).splitlines(), 1) if line.strip())
+    return f"{shown(line)} in line {number}"
 
 
 def for_writing(path: Path, name: str | None, formats: Sequence[F], what: str) -> F:

@@ -26,6 +26,8 @@ def open_bytes(path: Path, reading: Reading) -> io.BufferedReader:
         start = raw.read(2)
         raw.seek(0)
         size = path.stat().st_size
+    except io.UnsupportedOperation as error:
+        raise RankwellError(f"{path}: cannot be read twice, as a pipe: write it to a file first") from error
     except OSError as error:
         raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
     if start in OTHER_ENCODINGS:

@@ -91,7 +91,7 @@ def table_rows(path: Path, reading: Reading, delimiter: str) -> Iterator[Row]:
     names: list[str] = []
     for number, cells in _records(path, reading, delimiter):
         if not names:
-            names = [name.strip() for name in cells]
+            names = [name.strip() or f"column {place}" for place, name in enumerate(cells, 1)]
             if len(set(names)) < len(names):
                 raise FormatError(
                     path, number, expected="a different name for every column", found=Phrase(listed(names))

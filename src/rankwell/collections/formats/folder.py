@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -33,6 +34,8 @@ class TextFolder:
         files = sorted(_files(path))
         if not files:
             raise RankwellError(f"{path}: expected text files ({', '.join(SUFFIXES)}), found none")
+        if others := sum(1 for _ in _all_files(path)) - len(files):
+            log.warning("%s: %d files that are not text (%s) are passed over", path, others, ", ".join(SUFFIXES))
         done = 0
         reading.progress.watch(lambda: done, len(files))
         for done, file in enumerate(files, 1):  # noqa: B007 -- watched
@@ -67,7 +70,18 @@ class TextFolder:
 
 def _files(folder: Path) -> Iterator[Path]:
     """Text files below the folder; hidden files and folders are passed over."""
-    for file in folder.rglob("*"):
-        hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-        if not hidden and file.suffix.lower() in SUFFIXES and file.is_file():
-            yield file
+    return (file for file in _all_files(folder) if file.suffix.lower() in SUFFIXES)
+
+
+def _all_files(folder: Path) -> Iterator[Path]:
+    """All files below the folder that are not hidden."""
+    for inner, folders, files in os.walk(folder, onerror=_cannot_be_read):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            file = Path(inner, name)
+            if not name.startswith(".") and file.is_file():
+                yield file
+
+
+def _cannot_be_read(error: OSError) -> None:
+    raise RankwellError(f"{error.filename}: cannot be read: {error.strerror}") from error

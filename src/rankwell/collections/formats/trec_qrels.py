@@ -14,6 +14,7 @@ from rankwell.core.judgments import Judgment, Judgments
 
 COLUMNS = 4
 WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
+NUMBER = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]*)?")
 EXPECTED = "4 columns (qid iteration docno grade), the grade a whole number"
 
 
@@ -24,9 +25,12 @@ class TrecQrels:
     suffixes = (".qrels", ".qrel", ".txt")
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Whether the first line that is not a comment has four columns and ends in a whole number."""
+        """Whether the first line that is not a comment has four columns and ends in a number.
+
+        A number that is not whole is a mistake, which `read` names with its line.
+        """
         parts = first_row(start)
-        return path.is_file() and len(parts) == COLUMNS and is_whole(parts[3])
+        return path.is_file() and len(parts) == COLUMNS and NUMBER.fullmatch(parts[3]) is not None
 
     def read(self, path: Path, reading: Reading) -> Iterator[Judgment]:
         """The judgments."""

@@ -26,7 +26,7 @@ from rankwell.core.run import Run
 COLUMNS = 6
 EXPECTED = "6 columns (qid Q0 docno rank score tag)"
 BLOCK = 1 << 18
-SPACE, NEWLINE = 32, 10
+SPACE, TAB, NEWLINE, COMMENT = b" \t\n#"
 SPARSE = 16  # columns may be so many times as wide as their cells before a block is parsed in halves
 INFINITE = 2.0**128 - 2.0**103  # what is as large as this is infinite as a 32-bit number
 WIDEST = 64  # ids up to this length are kept as fixed-width bytes until the end, which is quicker to reorder
@@ -72,6 +72,13 @@ class TrecRun:
                     file.write(f"{qid} Q0 {spaceless(docno, path)} {rank} {score} ".encode() + tag + b"\n")
 
 
+class Cells(NamedTuple):
+    """Where the cells of a column are in a block."""
+
+    starts: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int64]
+
+
 class Rows(NamedTuple):
     """The columns of a block that are used; `keys` are hashes of the document ids."""
 
@@ -97,39 +104,44 @@ def parsed(block: bytes) -> list[Rows] | None:
     buffer = np.frombuffer(block, dtype=np.uint8)
     separators = np.flatnonzero(buffer <= SPACE)
     lines, beyond = divmod(len(separators), COLUMNS)
-    if beyond or not lines:
+    if beyond or not lines or not _is_tidy(buffer[separators], separators):
         return None
     ends = separators.reshape(lines, COLUMNS)
-    starts = np.concatenate(([0], separators[:-1] + 1)).reshape(lines, COLUMNS)
-    lengths = ends - starts
-    between = buffer[ends[:, :-1]]
-    tidy = (
-        (buffer[ends[:, -1]] == NEWLINE).all() and ((between == SPACE) | (between == ord("\t"))).all() and lengths.all()
-    )
-    if not tidy or (buffer[starts[:, 0]] == ord("#")).any():
+    starts = np.concatenate(([0], ends[:-1, -1] + 1)), ends[:, 1] + 1, ends[:, 3] + 1
+    cells = [Cells(start, ends[:, column] - start) for start, column in zip(starts, (0, 2, 4), strict=True)]
+    if (buffer[cells[0].starts] == COMMENT).any():
         return None
-    if lines > 1 and int(lengths.max()) * lines > SPARSE * len(block):  # one giant cell would make every cell giant
+    if lines > 1 and max(int(column.lengths.max()) for column in cells) * lines > SPARSE * len(block):
+        # One giant cell would make every cell giant.
         middle = int(ends[lines // 2 - 1, -1]) + 1
         first, second = parsed(block[:middle]), parsed(block[middle:])
         return None if first is None or second is None else first + second
     try:
-        rows = _rows(block, buffer, starts, lengths)
+        tag = block[ends[0, 4] + 1 : ends[0, 5]].decode()
+        rows = _rows(block, buffer, cells, tag)
     except ValueError:  # a score that is no number, or text that is no UTF-8
         return None
     return [rows] if (np.abs(rows.scores) < INFINITE).all() else None
 
 
-def _rows(block: bytes, buffer: Bytes, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> Rows:
+def _is_tidy(kinds: Bytes, separators: npt.NDArray[np.int64]) -> bool:
+    """Whether every line has its columns and one space or tab between them; `kinds` are the separating bytes."""
+    feeds = kinds == NEWLINE
+    in_place = feeds[COLUMNS - 1 :: COLUMNS].all() and feeds.sum() == len(kinds) // COLUMNS
+    known = (feeds | (kinds == SPACE) | (kinds == TAB)).all()
+    return bool(in_place and known and separators[0] > 0 and (np.diff(separators) > 1).all())
+
+
+def _rows(block: bytes, buffer: Bytes, cells: list[Cells], tag: str) -> Rows:
     plain = block.isascii()
     if not plain:
         block.decode()
-    docnos = _cut(buffer, starts[:, 2], lengths[:, 2])
-    scores = decimals(buffer, starts[:, 4], lengths[:, 4])
+    qids, docnos = (_cut(buffer, *column) for column in cells[:2])
+    scores = decimals(buffer, *cells[2])
     if scores is None:
-        scores = _cut(buffer, starts[:, 4], lengths[:, 4]).astype(np.float64)
+        scores = _cut(buffer, *cells[2]).astype(np.float64)
     texts = docnos if plain and docnos.itemsize <= WIDEST else docnos.astype(TEXT)
-    tag = block[starts[0, 5] : starts[0, 5] + lengths[0, 5]].decode()
-    return Rows(_cut(buffer, starts[:, 0], lengths[:, 0]), texts, _hashed(docnos), scores, tag)
+    return Rows(qids, texts, _hashed(docnos), scores, tag)
 
 
 def _cut(buffer: Bytes, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.bytes_]:
