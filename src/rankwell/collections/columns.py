@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -60,23 +60,29 @@ class Columns:
     fields: Mapping[str, str]
     metadata: tuple[str, ...] | None = None
 
-    def document(self, row: Mapping[str, Any], number: int) -> Document:
-        """The document in a row. Raises ValueError with a short reason where there is none."""
-        # Collections are read here, a row at a time: a string, which nearly every value is, is told without a call.
-        value = str(number) if self.id is None else row.get(self.id)
-        docno = value if type(value) is str and value and not value.isspace() else identifier(value, self.id)
-        fields = {}
-        for name, column in self._pairs:
-            value = row.get(column)
-            if value:
-                fields[name] = value if type(value) is str else plain_text(value)
-        if self.metadata is None and self._taken.issuperset(row):  # nothing is left to be metadata
-            return _quick(Document, (docno, fields, NOTHING))
-        return Document(docno, fields, self._metadata(row))
-
     @cached_property
-    def _pairs(self) -> tuple[tuple[str, str], ...]:
-        return tuple(self.fields.items())
+    def document(self) -> Callable[[Mapping[str, Any], int], Document]:
+        """Makes the document of a row and its number; raises ValueError with a short reason where there is none.
+
+        Whole collections are read through this. A function that holds what it needs is quicker than a method that
+        looks it up a million times, and a string, which nearly every value is, is told without a call.
+        """
+        id_column, pairs, metadata = self.id, tuple(self.fields.items()), self._metadata
+        is_all = self._taken.issuperset if self.metadata is None else lambda _: False
+
+        def made(row: Mapping[str, Any], number: int) -> Document:
+            value = str(number) if id_column is None else row.get(id_column)
+            docno = value if type(value) is str and value and not value.isspace() else identifier(value, id_column)
+            fields = {}
+            for name, column in pairs:
+                value = row.get(column)
+                if value:
+                    fields[name] = value if type(value) is str else plain_text(value)
+            if is_all(row):  # nothing is left to be metadata
+                return _quick(Document, (docno, fields, NOTHING))
+            return Document(docno, fields, metadata(row))
+
+        return made
 
     @cached_property
     def _taken(self) -> frozenset[str | None]:
