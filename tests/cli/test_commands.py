@@ -28,7 +28,13 @@ SECOND = "q1 Q0 d1 1 2.0 second\nq1 Q0 d9 2 1.0 second\nq2 Q0 d3 1 1.0 second\n"
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    for name, content in {"papers.csv": PAPERS, "qrels.txt": QRELS, "first.trec": FIRST, "second.trec": SECOND}.items():
+    for name, content in {
+        "papers.csv": PAPERS,
+        "qrels.txt": QRELS,
+        "first.trec": FIRST,
+        "second.trec": SECOND,
+        "empty.trec": "",
+    }.items():
         Path(name).write_text(content)
     return tmp_path
 
@@ -156,6 +162,12 @@ def test_sweep_follows_any_number() -> None:
         (["compare", "qrels.txt", "first.trec", "first.trec"], "expected different files"),
         (["compare", "qrels.txt", "first.trec", "second.trec", "--test", "z"], "test: expected t or"),
         (["sweep", "qrels.txt", "first.trec", "second.trec", "--depths", "a:b"], "--depths: expected"),
+        (["sweep", "qrels.txt", "first.trec", "second.trec", "--depths", "50:10:10"], "--depths: expected"),
+        (["sweep", "qrels.txt", "first.trec", "1=first.trec", "1=second.trec"], "expected one run at each number"),
+        (["sweep", "qrels.txt", "first.trec", "nan=second.trec"], "expected one re-ranked run, or NUMBER=RUN"),
+        (["sweep", "qrels.txt", "first.trec", "1=second.trec", "-m", "AUC"], "measure: expected a mean over queries"),
+        (["evaluate", "qrels.txt", "empty.trec"], "run 'empty': expected a query in common with the judgments"),
+        (["stats", "papers.csv", "--split", "test"], "papers.csv: expected judgments, found none"),
         (["models", "add", "no-such-model"], "expected one of minilm-l6"),
     ],
 )  # fmt: skip
@@ -179,14 +191,51 @@ def test_version_and_help() -> None:
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     done = subprocess.run(
-        f"{sys.executable} -m rankwell stats rankwell:python --quiet | head -1",
-        shell=True,
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m rankwell stats rankwell:python --quiet | head -1"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout == "Collection\n"
-    assert not done.stderr
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Collection\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_one_line_and_exit_code_1() -> None:
+    with Path("/dev/full").open("w") as full:
+        words = [sys.executable, "-m", "rankwell", "evaluate", "qrels.txt", "first.trec"]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "rankwell: output: No space left on device"
+    assert "Traceback" not in done.stderr
+
+
+def test_a_run_from_a_pipe_is_one_clear_line() -> None:
+    words = [sys.executable, "-m", "rankwell", "evaluate", "qrels.txt", "/dev/stdin"]
+    done = subprocess.run(words, input=FIRST, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "rankwell: /dev/stdin: cannot be read twice, as a pipe: write it to a file first\n"
+
+
+@pytest.mark.parametrize("output", ["csv", "json"])
+def test_tables_for_programs_have_no_empty_line_at_their_end(output: str) -> None:
+    for words in (["evaluate", "qrels.txt", "first.trec"], ["compare", "qrels.txt", "first.trec", "second.trec"]):
+        printed = rankwell(*words, "--output", output).stdout
+        assert printed.endswith("\n")
+        assert not printed.endswith("\n\n")
+
+
+def test_bounds_are_shown_wherever_they_are_asked_for() -> None:
+    asked = ["--unjudged", "bounds", "-m", "P@2", "--output", "json"]
+    for words in (["evaluate", "qrels.txt", "second.trec"], ["compare", "qrels.txt", "first.trec", "second.trec"]):
+        row = json.loads(rankwell(*words, *asked).stdout)[-1]
+        assert (row["worst case"], row["best case"]) == (0.5, 0.75)
+    rows = json.loads(rankwell("evaluate", "qrels.txt", "second.trec", *asked, "--per-query").stdout)
+    assert [(row["query"], row["worst case"], row["best case"]) for row in rows] == [("q1", 0.5, 1.0), ("q2", 0.5, 0.5)]
+
+
+def test_what_was_done_with_unjudged_documents_is_in_the_title() -> None:
+    for words in (["evaluate", "qrels.txt", "second.trec"], ["compare", "qrels.txt", "first.trec", "second.trec"]):
+        assert "unjudged documents removed" in rankwell(*words, "--unjudged", "remove").stdout.splitlines()[0]
 
 
 def test_ctrl_c_is_exit_code_3_and_leaves_nothing_behind(folder: Path) -> None:

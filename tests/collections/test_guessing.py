@@ -62,16 +62,24 @@ def test_queries_judgments_and_runs_are_recognised_in_any_dress(tmp_path: Path, 
                 assert read_run(path).to_dict() == {"1": {"2": -1.0}}, text
 
 
-@pytest.mark.parametrize("text", ["just some words\n", "%PDF-1.7 \x00\x01", "\x89PNG\r\n\x1a\n\x00\x00", "[1, 2]\n"])
-def test_what_is_no_collection_is_answered_with_what_was_tried(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("just some words\n", '"just some words"'),
+        ("%PDF-1.7 \x00\x01", r'"%PDF-1.7 \x00\x01"'),
+        ("\x89PNG\r\n\x1a\n\x00\x00", '"\ufffdPNG"'),
+        ("[1, 2]\n", '"[1, 2]"'),
+    ],
+)
+def test_what_is_no_collection_is_answered_with_what_was_tried(tmp_path: Path, text: str, shown: str) -> None:
     path = tmp_path / "x"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(RankwellError) as caught:
         read_documents(path)
     assert str(caught.value) == (
         f"{path}: cannot tell the format of these documents: tried beir, cord19, csv, csv-semicolon, folder, jsonl, "
-        "msmarco-document, msmarco-passage, msmarco-top1000, parquet, smart, trec, tsv, found none of them; "
-        "name it with --format"
+        f"msmarco-document, msmarco-passage, msmarco-top1000, parquet, smart, trec, tsv, found {shown} in line 1; "
+        "name it with --format (--from in convert)"
     )
 
 
@@ -113,7 +121,7 @@ def test_folders_without_text_files_say_so(tmp_path: Path) -> None:
         open_collection(tmp_path)
     (tmp_path / "picture.png").write_bytes(b"")
     (tmp_path / ".hidden.txt").write_text("x")
-    with pytest.raises(RankwellError, match="found none of them"):
+    with pytest.raises(RankwellError, match="found a folder without any of their files"):
         open_collection(tmp_path)
     with pytest.raises(RankwellError, match=r"expected text files \(\.txt, \.text, \.md, \.rst\), found none"):
         list(read_documents(tmp_path, "folder"))

@@ -175,3 +175,26 @@ def test_a_damaged_parquet_file_is_one_clear_line(tmp_path: Path) -> None:
 def test_a_folder_where_a_file_is_expected_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(RankwellError, match="cannot be read: Is a directory"):
         list(read_documents(tmp_path, "jsonl"))
+
+
+def test_columns_without_a_name_are_called_by_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "excel.csv"
+    path.write_bytes(b'\xef\xbb\xbf;title;;abstract;\r\n0;A mask;x;"one\r\ntwo; ""three""";\r\n')
+    (document,) = read_documents(path)
+    assert document.fields == {"title": "A mask", "abstract": 'one\r\ntwo; "three"'}
+    assert document.metadata == {"column 1": 0, "column 3": "x"}
+
+
+def test_a_grade_that_is_not_whole_is_named_with_its_line_wherever_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "qrels.txt"
+    path.write_text("q1 0 d1 1.5\nq1 0 d2 1\n")
+    with pytest.raises(FormatError, match=r"qrels.txt:1: expected 4 columns .* the grade a whole number, found"):
+        read_qrels(path)
+
+
+def test_files_that_are_no_text_are_passed_over_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.txt", "sub/b.md", "table.csv", "sub/picture.png", ".hidden.txt"):
+        (tmp_path / name).write_text("words")
+    assert [document.id for document in read_documents(tmp_path)] == ["a.txt", "sub/b.md"]
+    assert "2 files that are not text" in caplog.text

@@ -140,5 +140,5 @@ def test_a_wrong_line_is_named(tmp_path: Path, content: str, message: str) -> No
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RankwellError, match=r"nowhere\.tsv: expected a text file of query ids and answer types"):
+    with pytest.raises(RankwellError, match=r"nowhere\.tsv: cannot be read: No such file"):
         read_answer_types(tmp_path / "nowhere.tsv")

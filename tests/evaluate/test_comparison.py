@@ -99,3 +99,32 @@ def test_unjudged_documents_are_listed_best_ranked_first() -> None:
     one = Run.from_dict({"q1": {"a": 3.0, "x": 2.0, "y": 1.0}, "q9": {"z": 1.0}})
     other = Run.from_dict({"q1": {"y": 3.0, "w": 2.0, "deep": 1.0}, "q2": {"a": 1.0}})
     assert unjudged_documents(judgments, [one, other], depth=2) == {"q1": ("y", "w", "x")}
+
+
+def test_a_measure_over_all_pairs_together_has_no_interval_and_no_test() -> None:
+    judgments, runs = world()
+    found = compare(judgments, runs, ["AUC", "NumRelRet", "nDCG@10"])
+    assert found.difference("better", "AUC") is None
+    assert found.interval("better", "AUC") is None
+    assert found.difference("better", "nDCG@10") is not None
+    assert "one number for all queries together has no interval and no test: AUC, NumRelRet" in list(found.warnings())
+
+
+def test_queries_without_a_value_are_left_out_of_the_test_and_said() -> None:
+    judgments, runs = world(queries=30)
+    one_kind = {"q0": dict.fromkeys(judgments["q0"], 2), **{qid: dict(judgments[qid]) for qid in list(judgments)[1:]}}
+    some = Judgments((qid, docno, grade) for qid, grades in one_kind.items() for docno, grade in grades.items())
+    found = compare(some, runs, ["AUC(by='query')"])
+    difference = found.difference("better", "AUC(by='query')")
+    assert difference is not None
+    assert difference.found.queries == 29
+    ours, base = (found.evaluations[name].array("AUC(by='query')")[1:] for name in ("better", "base"))
+    assert difference.found.p == pytest.approx(stats.ttest_rel(ours, base).pvalue)
+    assert any("is not defined for every query" in said and "29 of 30" in said for said in found.warnings())
+
+
+def test_queries_without_a_relevant_document_are_said() -> None:
+    judgments = Judgments([("q1", "d1", 0), ("q2", "d2", 1)])
+    run = Run.from_dict({"q1": {"d1": 1.0}, "q2": {"d2": 1.0}})
+    said = list(warnings({"a": evaluate(judgments, run, ["RR"])}))
+    assert said == ["queries without a relevant document, for which every run gets the worst value: 1 of 2"]

@@ -63,8 +63,20 @@ def test_depths_and_points_are_read_as_people_write_them() -> None:
     assert parse_depths("50,10") == [10, 50]
     assert parse_points(["2=a.trec", "0.5=b.trec"]) == {2.0: "a.trec", 0.5: "b.trec"}
     assert parse_points(["run.trec"]) == {}
-    for mistake in ("10:20", "x", "0:5:1", ""):
+    for mistake in ("10:20", "x", "0:5:1", "", "30:10:10"):
         with pytest.raises(RankwellError, match="--depths"):
             parse_depths(mistake)
     with pytest.raises(RankwellError, match="NUMBER=RUN"):
         parse_points(["a.trec", "b.trec"])
+    with pytest.raises(RankwellError, match="two at 1"):
+        parse_points(["1=a.trec", "1.0=b.trec"])
+    for number in ("nan", "inf"):
+        with pytest.raises(RankwellError, match="NUMBER=RUN"):
+            parse_points([f"{number}=a.trec"])
+
+
+def test_depths_below_the_end_of_the_run_are_said() -> None:
+    judgments = Judgments([("q", "a", 1)])
+    run = Run.from_dict({"q": {"a": 1.0, "b": 2.0}})
+    assert depth_sweep(judgments, run, run, [1, 2], ["RR"]).note is None
+    assert "at most 2 documents" in list(depth_sweep(judgments, run, run, [1, 3], ["RR"]).warnings())[-1]

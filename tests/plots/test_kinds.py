@@ -114,6 +114,31 @@ def test_lines_are_read_out_with_their_highest_point() -> None:
     assert ">BM25</text>" in picture.svg()
 
 
+@pytest.mark.parametrize("letters", [2, 20, 60])
+@pytest.mark.parametrize("runs", [2, 9, 16])
+def test_legends_and_titles_of_many_and_long_names_stay_inside_the_picture(runs: int, letters: int) -> None:
+    names = [f"{number} {'x' * letters}"[:letters] + f"{number}" for number in range(runs)]
+    series = {name: [1.0, 2.0] for name in names}
+    curves = [Line(name, [0, 1], [0, 1]) for name in names]
+    for picture in (
+        bars(["a", "b"], series, title=" ".join(names), x="queries"),
+        lines(curves, title=" ".join(names), x="x", y="y"),
+    ):
+        axes, (legend,) = picture.figure.axes[0], picture.figure.legends
+        box, edge = legend.get_window_extent(), picture.figure.bbox
+        assert len(legend.get_texts()) == runs
+        assert box.x1 <= edge.x1
+        assert box.y0 >= edge.y0
+        assert axes._left_title.get_window_extent().x1 <= edge.x1
+        assert axes.bbox.height > 80  # dots, of which an inch has 100: the axes are not squeezed by their words
+
+
+def test_more_series_than_colours_are_told_apart_by_hatches() -> None:
+    picture = bars(["a"], {str(number): [1.0] for number in range(9)}, title="t", x="x")
+    looks = {(patch.get_facecolor(), patch.get_hatch()) for patch in picture.figure.axes[0].patches}
+    assert len(looks) == 9
+
+
 def test_half_a_band_is_refused() -> None:
     with pytest.raises(ParameterError, match="both ends of the band"):
         Line("BM25", [1], [1], low=[0])

@@ -72,7 +72,7 @@ def test_bounds_hold_the_value_between_them() -> None:
     judgments, runs = world()
     table = bounds_table(evaluate(judgments, runs, ["P@10", "RR@10"], unjudged="bounds"))
     for row in table.rows:
-        worst, value, best = (float(cell) for cell in row[2:] if cell is not None)
+        worst, value, best = (float(cell) for cell in row[2:5] if cell is not None)
         assert worst <= value <= best
 
 
@@ -99,7 +99,7 @@ def test_the_page_has_every_picture_that_was_promised() -> None:
     page = comparison_page(compared(), texts=texts, command="rankwell compare").html()
     outline = Outline()
     outline.feed(page)
-    assert outline.seen.count("table") == 3
+    assert outline.seen.count("table") == 4  # means, one of the differences by each measure, grades
     # differences, first relevant, grades, ROC, two score pictures, by length, by answer type
     assert outline.seen.count("figure") == 8
     for words in ("By query length", "By answer type", "ROC over judged documents", "Rank of the first relevant"):
@@ -117,3 +117,20 @@ def test_a_sweep_has_a_row_for_every_point_and_a_picture_for_every_measure() -> 
     outline = Outline()
     outline.feed(sweep_page(found, "Depth").html())
     assert outline.seen.count("figure") == 3
+
+
+def test_a_page_of_measures_without_values_for_every_query_is_still_a_page() -> None:
+    judgments, runs = world()
+    texts = {f"q{q}": "who was first" for q in range(15)}
+    for measures in (["AUC"], ["AUC(by='query')"], ["AUC", "MFR@10"]):
+        page = comparison_page(compare(judgments, runs, measures), texts=texts).html()
+        assert ">nan<" not in page
+        assert "ROC over judged documents" in page
+    few = Judgments([("q0", "d0", 0), ("q1", "d0", 0)])
+    rows = comparison_table(compare(few, runs, ["AUC", "AUC(by='query')"])).rows
+    assert all(row[3] is None or row[3] == float("-inf") for row in rows)
+
+
+def test_the_page_shows_the_bounds_that_were_asked_for() -> None:
+    page = comparison_page(compare(*world(), ["P@10"], unjudged="bounds")).html()
+    assert "What judging the unjudged documents could lead to" in page

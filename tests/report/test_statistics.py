@@ -133,7 +133,8 @@ def test_collections_without_titles_have_no_pairs_with_titles() -> None:
 
 
 def test_without_a_tokenizer_the_table_says_how_to_get_token_counts() -> None:
-    assert rows(small(), "Tokens") == [["token counts need a tokenizer: --tokenizer FOLDER"]]
+    said = "token counts need a tokenizer: rankwell models add minilm-l6, or --tokenizer FOLDER"
+    assert rows(small(), "Tokens") == [[said]]
     assert "Token counts need a tokenizer" in small().page().html()
 
 

@@ -57,6 +57,18 @@ def test_control_characters_are_seen_and_do_nothing(render, monkeypatch: pytest.
     assert "\x07" not in shown
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_a_narrow_terminal_never_breaks_a_number(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(width))
+    numbers = [place + 0.1234 for place in range(12)]
+    columns = [Column("run", "left"), *(Column(f"measure {place}", digits=4) for place in range(12))]
+    shown = styled(Table("t", columns, [["a run with a name of many words, too many for one line", *numbers]]))
+    assert all(f"{number:.4f}" in shown for number in numbers)
+    assert all(f"measure {place}" in shown for place in range(12))
+    assert max(map(len, re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines())) <= width
+
+
 def test_wide_letters_do_not_shift_the_columns() -> None:
     first, second = plain(Table("t", COLUMNS, [["日本", 1], ["abcd", 1]])).splitlines()[-2:]
     assert (first, second) == ("日本      1", "abcd      1")

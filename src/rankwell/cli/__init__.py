@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import NoReturn
 
 import typer
 
@@ -73,16 +74,37 @@ def main() -> None:
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
     signal.signal(signal.SIGINT, _interrupt)
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where it can still be said that the disk is full
     except RankwellError as error:
         print(f"rankwell: {error}", file=sys.stderr)
         sys.exit(MISTAKE)
     except Interrupted:
         print("rankwell: interrupted; nothing was left half-written, run the same command again", file=sys.stderr)
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(DONE)
+    except BrokenPipeError:
+        _seen_enough()
+    except OSError as error:  # a file system has many ways to say no
+        _drop_output()
+        print(f"rankwell: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(MISTAKE)
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # which typer takes for a failure
+            _seen_enough()
+        raise
+
+
+def _seen_enough() -> NoReturn:
+    """The reader of our output (`| head`) needs no more of it: all is well."""
+    _drop_output()
+    sys.exit(DONE)
+
+
+def _drop_output() -> None:
+    """What is still to be printed goes nowhere, lest Python complain about it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 -- what a signal handler is given

@@ -12,8 +12,8 @@ from rankwell.cli import options
 
 def compare(
     qrels: options.Qrels,
-    baseline: Annotated[Path, typer.Argument(help="The run to compare with.", show_default=False)],
-    runs: Annotated[list[Path], typer.Argument(help="The runs to compare.", show_default=False)],
+    baseline: Annotated[Path, typer.Argument(help="The run to compare with.", show_default=False, readable=False)],
+    runs: Annotated[list[Path], typer.Argument(help="The runs to compare.", show_default=False, readable=False)],
     measure: options.Measures = None,
     test: options.Test = "t",
     correction: Annotated[
@@ -27,7 +27,7 @@ def compare(
     html: options.Html = None,
     queries: options.QueriesFile = None,
     answer_types: Annotated[
-        Path | None, typer.Option(help="Answer types that override the rules, a line each: qid TYPE.")
+        Path | None, typer.Option(help="Answer types that override the rules, a line each: qid TYPE.", readable=False)
     ] = None,
     assess_unjudged: options.AssessUnjudged = None,
     depth: options.AssessDepth = 10,
@@ -36,7 +36,7 @@ def compare(
     quiet: options.Quiet = False,
 ) -> None:
     """Compare runs with a baseline: differences with intervals and tests, as a table and as a page with pictures."""
-    from rankwell.cli.runs import MEASURES, read_judged, this_command, warn, write_open_documents, write_page
+    from rankwell.cli.runs import MEASURES, read_judged, show, this_command, warn, write_open_documents, write_page
     from rankwell.collections import read_queries
     from rankwell.evaluate.answer_types import read_answer_types
     from rankwell.evaluate.comparison import compare as compare_runs
@@ -50,7 +50,7 @@ def compare(
     wanted = measure or MEASURES
     found = compare_runs(judgments, by_name, wanted, test=chosen, correction=correction, unjudged=unjudged)
     table = compact_table if compact else comparison_table
-    print(table(found, marks).render(output))
+    show(table(found, marks), output)
     if output == "table":
         print(f"\n{chosen.name} test, correction: {correction}. {mark(marks).legend}")
     warn(list(found.warnings()))

@@ -46,7 +46,7 @@ def _statistics(collection: Collection, queries: Queries, judgments: Judgments, 
     model = default_tokenizer()
     counter = TokenCounter(model) if model else None
     found = collection_statistics(collection.documents(), queries, judgments, count_tokens=counter)
-    print("\n\n".join(table.render("table") for table in found.tables()[:3]))
+    print("\n".join(table.render("table") for table in found.tables()[:3]))
     with atomic_write(out / "statistics.html") as file:
         file.write(found.page("rankwell:python", "rankwell stats rankwell:python").html().encode())
     print(f"all of it, with pictures: {out / 'statistics.html'}\n")
@@ -98,7 +98,7 @@ def _quality(index: Index, queries: Queries, judgments: Judgments, out: Path) ->
     }
     runs = {name: stage(queries) for name, stage in systems.items()}
     found = compare(judgments, runs, ["nDCG@10", "R@100"])
-    print(comparison_table(found).render("table"))
+    print(comparison_table(found).render("table"), end="")
     for sentence in found.warnings():
         print(f"note: {sentence}")
     page = comparison_page(found, texts=queries.texts(), command="rankwell demo")

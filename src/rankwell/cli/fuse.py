@@ -13,7 +13,7 @@ from rankwell.cli import options
 
 
 def fuse(
-    runs: Annotated[list[Path], typer.Argument(help="The runs.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(help="The runs.", show_default=False, readable=False)],
     out: options.RunOut,
     method: Annotated[str, typer.Option(help="rrf, sum or mnz.")] = "rrf",
     weights: Annotated[str | None, typer.Option(help="A number a run: 0.7,0.3.")] = None,

@@ -29,7 +29,7 @@ def list_models() -> None:
         Column("licence", "left"),
         Column("what", "left"),
     ]
-    print(Table("Models", columns, rows).render("table"))
+    print(Table("Models", columns, rows).render("table"), end="")
 
 
 @models.command("add")

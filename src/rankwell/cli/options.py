@@ -18,16 +18,18 @@ Metadata = Annotated[
 ]
 Encoding = Annotated[str, typer.Option("--encoding", help="The files' encoding.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad records out and list them instead of stopping.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only results and errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress; only results, notes and errors.")]
 Split = Annotated[str | None, typer.Option("--split", help="Which judgments: test, dev, train, ...")]
 Output = Annotated[str, typer.Option("--output", help="table, md, latex, csv or json.")]
 QueriesFile = Annotated[
-    Path | None, typer.Option("--queries", help="Queries in any format, instead of the collection's own.")
+    Path | None,
+    typer.Option("--queries", help="Queries in any format, instead of the collection's own.", readable=False),
 ]
 QrelsFile = Annotated[
-    Path | None, typer.Option("--qrels", help="Judgments in any format, instead of the collection's own.")
+    Path | None,
+    typer.Option("--qrels", help="Judgments in any format, instead of the collection's own.", readable=False),
 ]
-Qrels = Annotated[Path, typer.Argument(help="Judgments in any format.", show_default=False)]
+Qrels = Annotated[Path, typer.Argument(help="Judgments in any format.", show_default=False, readable=False)]
 Measures = Annotated[
     list[str] | None,
     typer.Option(
@@ -40,13 +42,18 @@ Unjudged = Annotated[
 Test = Annotated[str, typer.Option("--test", help="t, randomization or bootstrap.")]
 Seed = Annotated[int, typer.Option("--seed", help="The seed of tests that draw lots.")]
 Marks = Annotated[str, typer.Option("--marks", help="Signs of significance: stars, dagger or none.")]
-Html = Annotated[Path | None, typer.Option("--html", help="Also write one page with tables and pictures.")]
+Html = Annotated[
+    Path | None, typer.Option("--html", help="Also write one page with tables and pictures.", readable=False)
+]
 Names = Annotated[list[str] | None, typer.Option("--name", help="A run's name in tables, in the order of the runs.")]
 AssessUnjudged = Annotated[
-    Path | None, typer.Option("--assess-unjudged", help="Write the documents nobody judged as a study for assessors.")
+    Path | None,
+    typer.Option(
+        "--assess-unjudged", help="Write the documents nobody judged as a study for assessors.", readable=False
+    ),
 ]
 AssessDepth = Annotated[int, typer.Option("--depth", help="How deep --assess-unjudged looks.")]
-IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", show_default=False)]
+IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", show_default=False, readable=False)]
 Threads = Annotated[
     int | None, typer.Option("--threads", help="How many to use; as many as there are cores by default.")
 ]
@@ -67,4 +74,4 @@ Rm3 = Annotated[bool, typer.Option("--rm3", help="Expand queries by pseudo-relev
 Rm3Settings = Annotated[
     str, typer.Option("--rm3-settings", help="Feedback documents, terms and weight of the original query.")
 ]
-RunOut = Annotated[Path, typer.Option("--out", "-o", help="The run to write.", show_default=False)]
+RunOut = Annotated[Path, typer.Option("--out", "-o", help="The run to write.", show_default=False, readable=False)]

@@ -11,7 +11,8 @@ from rankwell.cli.session import reading
 from rankwell.collections import read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Run, atomic_write
 from rankwell.evaluate.pooling import unjudged_documents, write_study
-from rankwell.report import Page
+from rankwell.report import Page, Table
+from rankwell.report.cells import one_line
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 
@@ -26,10 +27,15 @@ def read_judged(
     return judgments, dict(zip(_named(runs, names), found, strict=True))
 
 
+def show(table: Table, output: str) -> None:
+    """Print a table, which ends its last line itself."""
+    print(table.render(output), end="")
+
+
 def warn(sentences: Sequence[str]) -> None:
     """Say on stderr what a reader should know."""
     for sentence in sentences:
-        print(f"note: {sentence}", file=sys.stderr)
+        print(f"note: {one_line(sentence)}", file=sys.stderr)
 
 
 def write_page(path: Path, page: Page) -> None:

@@ -51,16 +51,20 @@ def stats(
             else None
         )
         judged = (
-            read_qrels(qrels, reading=how) if qrels else collection.judgments(split, how) if collection.splits else None
+            read_qrels(qrels, reading=how)
+            if qrels
+            else collection.judgments(split, how)
+            if split or collection.splits
+            else None
         )
         documents = how.progress.track(unique(collection.documents(how, choice), how, source))
         found = collection_statistics(
             documents, asked, judged, count_tokens=TokenCounter(model) if model else None, token_limit=limit
         )
     if output == "json":
-        print(found.to_json())
+        print(found.to_json(), end="")
     else:
-        print("\n\n".join(table.render(output) for table in found.tables()))
+        print("\n".join(table.render(output) for table in found.tables()), end="")
     if pictures:
         for name, picture in found.pictures().items():
             picture.save(pictures / f"{name}.png")

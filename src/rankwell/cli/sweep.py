@@ -30,7 +30,7 @@ def sweep(
     quiet: options.Quiet = False,
 ) -> None:
     """Follow measures over re-ranking depth (from one re-ranked run) or over any number, with a 95 % band."""
-    from rankwell.cli.runs import read_judged, this_command, warn, write_page
+    from rankwell.cli.runs import read_judged, show, this_command, warn, write_page
     from rankwell.evaluate.significance import TESTS, paired_test
     from rankwell.evaluate.sweep import depth_sweep, parse_depths, parse_points
     from rankwell.evaluate.sweep import sweep as sweep_runs
@@ -48,8 +48,8 @@ def sweep(
         found = sweep_runs(judgments, first, at, wanted, name=name, test=chosen)
     else:
         found = depth_sweep(judgments, first, others[0], parse_depths(depths), wanted, test=chosen)
-    print(sweep_table(found, marks).render(output))
-    warn(list(dict.fromkeys(found.comparison.warnings())))
+    show(sweep_table(found, marks), output)
+    warn(list(found.warnings()))
     if pictures:
         for title, picture in sweep_pictures(found).items():
             picture.save(pictures / f"{title}.png")

@@ -50,7 +50,7 @@ def tune(
     with Progress("tuning", unit="settings", quiet=quiet) as progress:
         stage = BM25(Index.open(folder), k=k)
         found = tune_stage(stage, grid, asked, judged, measure, folds=folds, seed=seed, cache=cache, progress=progress)
-    print(tuning_table(found.rows(), str(found.measure)).render(output))
+    print(tuning_table(found.rows(), str(found.measure)).render(output), end="")
     if output == "table":
         best = ", ".join(f"{name}={value}" for name, value in found.best.setting.items())
         print(f"\nbest on all queries: {best} ({found.best.value:.4f})")

@@ -190,7 +190,9 @@ def read_answer_types(path: Path | str) -> dict[str, AnswerType | None]:
     types: dict[str, AnswerType | None] = {}
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise RankwellError(f"{path}: expected a text file of query ids and answer types, found {error}") from error
     for number, line in enumerate(lines, 1):
         columns = line.replace(",", " ").split()

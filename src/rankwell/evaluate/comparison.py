@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from rankwell.core import Judgments, ParameterError, Run
 from rankwell.evaluate.evaluation import Asked, Evaluation, measure_judged
 from rankwell.evaluate.joining import join
@@ -67,16 +69,30 @@ class Comparison:
         return {(difference.run, difference.measure): difference for difference in self.differences}
 
     def difference(self, run: str, measure: str | Measure) -> Difference | None:
-        """The difference of a run by a measure; None for the baseline itself."""
+        """The difference of a run by a measure; None for the baseline itself, and where the measure is no mean."""
         return self._by_place.get((run, parse_measure(measure)))
 
-    def interval(self, run: str, measure: str | Measure) -> Interval:
-        """The confidence interval of a run's mean."""
-        return confidence_interval(self.evaluations[run].array(measure), level=self.test.level)
+    def interval(self, run: str, measure: str | Measure) -> Interval | None:
+        """The confidence interval of a run's mean; None for a measure that is no mean over queries."""
+        wanted = parse_measure(measure)
+        if not wanted.is_mean:
+            return None
+        values = self.evaluations[run].array(wanted)
+        return confidence_interval(values[np.isfinite(values)], level=self.test.level)
 
     def warnings(self) -> Iterator[str]:
         """What a reader should know before believing the figures, a sentence each."""
         yield from warnings(self.evaluations)
+        pooled = [str(measure) for measure in self.measures if not measure.is_mean]
+        if pooled:
+            yield f"one number for all queries together has no interval and no test: {', '.join(pooled)}"
+        for measure in self.measures:
+            compared = [found.found.queries for found in self.differences if found.measure == measure]
+            if compared and min(compared) < self.queries:
+                yield (
+                    f"{measure} is not defined for every query: runs are compared on the queries where both have it, "
+                    f"{min(compared)} of {self.queries}" + (" or more" if max(compared) > min(compared) else "")
+                )
         others = max(1, len(self.evaluations) - 1)
         few = too_few_queries(self.queries, comparisons=others if self.correction != "none" else 1)
         if few:
@@ -102,7 +118,7 @@ def compare(
     asked = (measures,) if isinstance(measures, (str, Measure)) else tuple(measures)
     wanted = tuple(dict.fromkeys(map(parse_measure, asked)))
     pool = Pool.of(judgments)
-    judged = {name: join(judgments, run, pool) for name, run in runs.items()}
+    judged = {name: join(judgments, run, pool, name) for name, run in runs.items()}
     evaluations = {name: measure_judged(of_run, wanted, unjudged) for name, of_run in judged.items()}
     differences = tuple(
         difference for measure in wanted for difference in _differences(evaluations, measure, test, correction)
@@ -118,12 +134,17 @@ def warnings(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
     unknown = {name: len(found.unknown) for name, found in evaluations.items() if found.unknown}
     if unknown:
         yield f"queries without judgments are left out: {_listed(unknown)}"
+    barren = max((found.without_relevant for found in evaluations.values()), default=0)
+    if barren:
+        total = max(found.queries for found in evaluations.values())
+        yield f"queries without a relevant document, for which every run gets the worst value: {barren} of {total}"
     open_shares = {name: 1 - found.judged_share for name, found in evaluations.items()}
     many = {name: f"{share:.0%}" for name, share in open_shares.items() if share > MANY_UNJUDGED}
     if many:
         yield (
             f"so much of the top 10 has no judgment that the verdict may turn on it: {_listed(many)}; "
-            "see --unjudged remove and --unjudged bounds, and collect the missing judgments with --assess-unjudged FILE"
+            "see evaluate or compare with --unjudged remove and --unjudged bounds, and collect the missing judgments "
+            "with --assess-unjudged FILE"
         )
 
 
@@ -137,10 +158,13 @@ def _differences(
     evaluations: Mapping[str, Evaluation], measure: Measure, test: PairedTest, correction: str
 ) -> Iterable[Difference]:
     (_, base), *others = evaluations.items()
-    found = [
-        Difference(name, measure, difference, difference.p)
-        for name, other in others
-        for difference in [test(other.array(measure), base.array(measure), higher_is_better=measure.higher_is_better)]
-    ]
+    if not measure.is_mean:
+        return []
+    found = []
+    for name, other in others:
+        values, of_base = other.array(measure), base.array(measure)
+        both = np.isfinite(values) & np.isfinite(of_base)  # AUC has no value where all documents are of one kind
+        difference = test(values[both], of_base[both], higher_is_better=measure.higher_is_better)
+        found.append(Difference(name, measure, difference, difference.p))
     corrected = correct([difference.found.p for difference in found], correction)
     return [replace(difference, corrected_p=float(p)) for difference, p in zip(found, corrected, strict=True)]

@@ -35,6 +35,7 @@ class Evaluation:
     unknown: tuple[str, ...]  # queries of the run without judgments: left out
     returned_on_top: int  # documents in the top 10, over all queries
     unjudged_on_top: int  # those of them without a judgment
+    without_relevant: int = 0  # queries for which nothing relevant is known: no run can do well there
     bounds: Mapping[Measure, Bounds] = field(default_factory=dict)  # with unjudged="bounds" only
 
     @property
@@ -95,7 +96,7 @@ def evaluate(
     pool = Pool.of(judgments)
     if isinstance(run, Run):
         return measure_judged(join(judgments, run, pool), wanted, unjudged)
-    return {name: measure_judged(join(judgments, one, pool), wanted, unjudged) for name, one in run.items()}
+    return {name: measure_judged(join(judgments, one, pool, name), wanted, unjudged) for name, one in run.items()}
 
 
 def measure_judged(judged: Judged, measures: tuple[Measure, ...], unjudged: str = "zero") -> Evaluation:
@@ -112,5 +113,6 @@ def measure_judged(judged: Judged, measures: tuple[Measure, ...], unjudged: str 
         unknown=judged.unknown,
         returned_on_top=int(np.sum(judged.returned(SHOWN))),
         unjudged_on_top=int(np.sum(judged.unjudged(SHOWN))),
+        without_relevant=int(np.sum(judged.pool.relevant() == 0)),
         bounds={measure: bounds(measure, judged) for measure in measures} if unjudged == "bounds" else {},
     )

@@ -16,14 +16,17 @@ FEW = 6
 NAMED = 3
 
 
-def join(judgments: Judgments, run: Run, pool: Pool | None = None) -> Judged:
-    """Where the judged documents stand in the run. `pool`: that of the judgments, where it is made already."""
+def join(judgments: Judgments, run: Run, pool: Pool | None = None, name: str | None = None) -> Judged:
+    """Where the judged documents stand in the run.
+
+    `pool`: that of the judgments, where it is made already; `name`: what an error calls the run, if not by its tag.
+    """
     qids = tuple(judgments)
     spans = dict(zip(run.qids, zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True), strict=True))
     if not any(qid in spans for qid in qids):
         raise RankwellError(
-            f"run {run.tag!r}: expected a query in common with the judgments, found {_some(run.qids)} in the run and "
-            f"{_some(qids)} in the judgments"
+            f"run {name or run.tag!r}: expected a query in common with the judgments, "
+            f"found {_some(run.qids)} in the run and {_some(qids)} in the judgments"
         )
     retrieved = np.zeros(len(qids), dtype=np.int64)
     places: list[int] = []

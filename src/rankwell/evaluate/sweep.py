@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rankwell.core import Judgments, ParameterError, RankwellError, Run
+from rankwell.core.errors import Phrase
 from rankwell.evaluate.comparison import Comparison, compare
 from rankwell.evaluate.measures import Measure
+from rankwell.evaluate.names import parse_measure
 from rankwell.evaluate.significance import PairedDifference, PairedTest
 
 BASELINE = "baseline"
@@ -22,6 +25,13 @@ class Sweep:
     name: str  # what the numbers are: depth, k1, layers
     comparison: Comparison
     points: Mapping[float, str]  # number -> run
+    note: str | None = None  # what to know about the points themselves
+
+    def warnings(self) -> Iterator[str]:
+        """What a reader should know before believing the figures, a sentence each."""
+        yield from self.comparison.warnings()
+        if self.note:
+            yield self.note
 
     def mean(self, point: float, measure: str | Measure) -> float:
         """The measure at a point."""
@@ -46,9 +56,13 @@ def sweep(
     """Compare a run at each number with the baseline. Points of one curve are not corrected for their number."""
     if not runs:
         raise ParameterError("runs", expected="a run at one number or more", found="none")
+    wanted = tuple(map(parse_measure, measures))
+    for measure in wanted:
+        if not measure.is_mean:
+            raise ParameterError("measure", expected="a mean over queries, so that it has a band", found=str(measure))
     labels = {point: f"{name}={point:g}" for point in sorted(runs)}
     named = {BASELINE: baseline, **{label: runs[point] for point, label in labels.items()}}
-    found = compare(judgments, named, tuple(measures), test=test, correction="none")
+    found = compare(judgments, named, wanted, test=test, correction="none")
     return Sweep(name, found, labels)
 
 
@@ -66,7 +80,11 @@ def depth_sweep(
     No pair is scored twice: a document's score does not depend on the depth.
     """
     runs = {float(depth): reranked_to(first, reranked, depth) for depth in depths}
-    return sweep(judgments, first, runs, measures, name="depth", test=test)
+    found = sweep(judgments, first, runs, measures, name="depth", test=test)
+    longest = int(np.diff(first.offsets).max(initial=0))
+    if max(depths) <= longest:
+        return found
+    return replace(found, note=f"the first run has at most {longest} documents a query: deeper than that is the same")
 
 
 def reranked_to(first: Run, reranked: Run, depth: int) -> Run:
@@ -103,6 +121,8 @@ def parse_depths(text: str) -> list[int]:
             "--depths", expected="FIRST:LAST:STEP such as 10:100:10, or a list such as 10,20,50", found=text
         )
     numbers = [int(part) for part in parts]
+    if ":" in text and numbers[0] > numbers[1]:
+        raise ParameterError("--depths", expected="a first depth that is not above the last", found=text)
     return list(range(numbers[0], numbers[1] + 1, numbers[2])) if ":" in text else sorted(set(numbers))
 
 
@@ -117,7 +137,9 @@ def parse_points(texts: Sequence[str]) -> dict[float, str]:
             point = float(number)
         except ValueError:
             equals = ""
-        if not equals or not run:
+        if not equals or not run or not math.isfinite(point):
             raise ParameterError("runs", expected="one re-ranked run, or NUMBER=RUN for each point", found=text)
+        if point in points:
+            raise ParameterError("runs", expected="one run at each number", found=Phrase(f"two at {point:g}"))
         points[point] = run
     return points

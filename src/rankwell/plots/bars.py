@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rankwell.core import ParameterError
 from rankwell.plots.picture import Picture
 from rankwell.plots.style import (
+    HATCHES,
     HEIGHT,
     OUTSIDE,
     PALETTE,
@@ -57,8 +58,7 @@ def bars(
         places = np.arange(len(labels), dtype=np.float64)
         for number, (name, lengths) in enumerate(amounts.items()):
             offset = (number - (len(amounts) - 1) / 2) * thickness
-            colour = PALETTE[number % len(PALETTE)]
-            drawn = axes.barh(places + offset, lengths, thickness * 0.92, color=colour, label=words(name))
+            drawn = axes.barh(places + offset, lengths, thickness * 0.92, label=words(name), **_fill(number))
             axes.bar_label(drawn, [figure_text(length, digits) + unit for length in lengths], padding=3, fontsize=8)
         axes.set_yticks(places, [words(label, LONGEST_BAR_LABEL) for label in labels])
         axes.tick_params(axis="y", length=0)
@@ -120,6 +120,12 @@ def stacked_bars(
         legend_below(figure, axes)
     parts = ", ".join(f"{name} {figure_text(float(of_all.sum()))}" for name, of_all in amounts.items())
     return Picture(figure, words(title), f"{title}: {y} of {figure_text(len(labels))} {x}; in all {parts}.")
+
+
+def _fill(number: int) -> dict[str, Any]:
+    """The colour of a series; when all colours have been used they come again with a hatch."""
+    rounds, place = divmod(number, len(PALETTE))
+    return {"color": PALETTE[place], "hatch": HATCHES[rounds % len(HATCHES)], "edgecolor": "white", "linewidth": 0}
 
 
 def _bars_height(labels: int, series: int) -> float:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import textwrap
 import threading
 import unicodedata
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rankwell.core import MissingExtraError
 
@@ -22,6 +26,8 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4
 # Line kinds go with the colours, so that a black-and-white print can still be read.
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+# Where there are more things than colours, the second and third round of colours are hatched.
+HATCHES = ("", "////", "....")
 
 INK = "#222222"
 MUTED = "#5A5A5A"
@@ -31,6 +37,13 @@ OUTSIDE = "#C8C8C8"  # what does not belong to an order, such as "unjudged" amon
 # Narrow on purpose: on a phone's 360 pixels the letters stay above 9 pixels, and two pictures fit a page's width.
 WIDTH, HEIGHT = 4.8, 3.0
 LONGEST_LABEL = 60
+LONGEST_TITLE = 110
+# Letters that fit beside each other: above the axes, along the bottom, up the side, and in a legend of one column.
+TITLE_LETTERS, BOTTOM_LETTERS, SIDE_LETTERS, LEGEND_LETTERS = 38, 46, 30, 46
+# Inches: a row of the legend, and the sign and the spaces that go with each name.
+LEGEND_ROW, LEGEND_SIGN = 0.19, 0.6
+TITLE_ROW = 0.19
+POINTS = 72  # in an inch
 
 LOOK: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -91,11 +104,12 @@ def new_axes(title: str, *, x: str = "", y: str = "", height: float = HEIGHT) ->
     """An empty picture with its words in place; call it inside `drawing()`."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    shown = wrapped(title, TITLE_LETTERS, LONGEST_TITLE)
+    figure = Figure(figsize=(WIDTH, height + TITLE_ROW * shown.count("\n")), layout="constrained")
     axes = figure.add_subplot()
-    axes.set_title(words(title))
-    axes.set_xlabel(words(x))
-    axes.set_ylabel(words(y))
+    axes.set_title(shown)
+    axes.set_xlabel(wrapped(x, BOTTOM_LETTERS))
+    axes.set_ylabel(wrapped(y, SIDE_LETTERS))
     return figure, axes
 
 
@@ -108,10 +122,30 @@ def whole_numbers(axis: Axis, most: int = 7) -> None:
 
 
 def legend_below(figure: Figure, axes: Axes, most: int = 4) -> None:
-    """A legend that covers nothing that is drawn; none where there is nothing to tell apart."""
+    """A legend that covers nothing that is drawn; none where there is nothing to tell apart.
+
+    It has as many columns as fit, and the picture grows by the rows after the first.
+    """
     handles, names = axes.get_legend_handles_labels()
-    if len(names) > 1:
-        figure.legend(handles, names, loc="outside lower left", ncols=min(len(names), most), columnspacing=1.4)
+    if len(names) < 2:  # noqa: PLR2004 -- one thing needs no telling apart
+        return
+    names = [words(name, LEGEND_LETTERS) for name in names]
+    columns = _legend_columns(names, most)
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + LEGEND_ROW * (-(-len(names) // columns) - 1))
+    figure.legend(handles, names, loc="outside lower left", ncols=columns, columnspacing=1.4)
+
+
+def _legend_columns(names: Sequence[str], most: int) -> int:
+    """The largest number of columns, up to `most`, at which no name runs out of the picture."""
+    from matplotlib.textpath import TextPath
+
+    size = LOOK["legend.fontsize"]
+    widths = [TextPath((0, 0), name, size=size).get_extents().width / POINTS + LEGEND_SIGN for name in names]
+    for columns in range(min(len(names), most), 1, -1):
+        if sum(max(column) for column in np.array_split(widths, columns)) <= WIDTH:  # as matplotlib deals them out
+            return columns
+    return 1
 
 
 def ramp(steps: int) -> list[str]:
@@ -129,8 +163,15 @@ def words(text: str, longest: int = LONGEST_LABEL) -> str:
     return kept if len(kept) <= longest else kept[: longest - 1] + "…"
 
 
+def wrapped(text: str, letters: int, longest: int = LONGEST_LABEL) -> str:
+    """Words on as many lines as they need, since what is longer than a side of the picture would be cut off."""
+    return "\n".join(textwrap.wrap(words(text, longest), letters))
+
+
 def figure_text(value: float, digits: int = 1) -> str:
     """A number as people read it: 1,234 or 12.5, without a useless `.0`."""
+    if math.isnan(value):
+        return "-"
     text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -26,7 +26,7 @@ def cell_text(cell: Cell, column: Column) -> str:
     if column.digits is None:
         return f"{cell:{thousands}g}"
     smallest = 10**-column.digits
-    if 0 < cell < smallest / 2:  # a p-value of 0.0000 would be a lie
+    if 0 < cell < smallest:  # a p-value of 0.0000 would be a lie, and one of 0.0001 would not fit its four stars
         return f"<{smallest:.{column.digits}f}"
     return f"{cell:{thousands}.{column.digits}f}"
 

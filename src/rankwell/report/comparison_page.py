@@ -16,8 +16,9 @@ from rankwell.report.comparison_pictures import (
     known_groups,
     roc_picture,
     score_pictures,
+    shown_measure,
 )
-from rankwell.report.comparison_tables import compact_table, comparison_table, grades_table
+from rankwell.report.comparison_tables import bounds_table, compact_table, grades_table, measure_tables
 from rankwell.report.html import Page
 from rankwell.report.html_parts import Heading, Note, Part, PicturePart, TablePart, Text
 
@@ -50,7 +51,7 @@ def comparison_page(
 
 
 def _verdict(comparison: Comparison, marks: str) -> list[Part]:
-    test = comparison.test
+    test, evaluation = comparison.test, comparison.evaluations[comparison.baseline]
     corrected = "" if comparison.correction == "none" else f", corrected for several runs ({comparison.correction})"
     said = (
         f"{comparison.queries} queries; a query that a run lacks counts as 0. Differences are tested query by query "
@@ -61,18 +62,21 @@ def _verdict(comparison: Comparison, marks: str) -> list[Part]:
         TablePart(compact_table(comparison, marks)),
         Text(said),
         *map(Note, comparison.warnings()),
-        TablePart(comparison_table(comparison, marks)),
+        *map(TablePart, measure_tables(comparison, marks)),
+        *([TablePart(bounds_table(comparison.evaluations))] if evaluation.bounds else []),
     ]
 
 
 def _by_group(
     comparison: Comparison, texts: Mapping[str, str], answer_types: Mapping[str, AnswerType | None] | None
 ) -> list[Part]:
-    qids = comparison.evaluations[comparison.baseline].qids
+    measure, qids = shown_measure(comparison), comparison.evaluations[comparison.baseline].qids
+    if measure is None:
+        return []
     lengths = known_groups(by_length(texts), qids)
     types = known_groups(by_answer_type(texts, answer_types), qids)
     return [
         Heading("Kinds of queries"),
-        *([PicturePart(group_picture(comparison, lengths, "By query length"))] if lengths else []),
-        *([PicturePart(group_picture(comparison, types, "By answer type"))] if types else []),
+        *([PicturePart(group_picture(comparison, measure, lengths, "By query length"))] if lengths else []),
+        *([PicturePart(group_picture(comparison, measure, types, "By answer type"))] if types else []),
     ]

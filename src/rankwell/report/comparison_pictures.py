@@ -10,6 +10,7 @@ from rankwell.evaluate.breakdown import top_grades
 from rankwell.evaluate.comparison import Comparison
 from rankwell.evaluate.judged import Judged
 from rankwell.evaluate.measures import MFR, Measure
+from rankwell.evaluate.pool import Values
 from rankwell.evaluate.query_groups import Groups
 from rankwell.evaluate.roc import auc, roc_curve
 from rankwell.evaluate.scores import score_distribution
@@ -21,19 +22,24 @@ ROC_POINTS = 200
 
 def difference_pictures(comparison: Comparison) -> list[Picture]:
     """Per-query differences by the first measure, a picture a run."""
-    measure = comparison.measures[0]
+    measure = shown_measure(comparison)
+    if measure is None:
+        return []
     base = comparison.evaluations[comparison.baseline].array(measure)
     better = 1 if measure.higher_is_better else -1
-    return [
-        differences(
-            evaluation.array(measure) - base,
-            title=f"{run} against {comparison.baseline}",
-            y=f"difference in {measure}",
-            better=better,
-        )
-        for run, evaluation in comparison.evaluations.items()
-        if run != comparison.baseline
-    ]
+    pictures = []
+    for run, evaluation in comparison.evaluations.items():
+        found = evaluation.array(measure) - base
+        found = found[np.isfinite(found)]
+        if run != comparison.baseline and len(found):
+            title, y = f"{run} against {comparison.baseline}", f"difference in {measure}"
+            pictures.append(differences(found, title=title, y=y, better=better))
+    return pictures
+
+
+def shown_measure(comparison: Comparison) -> Measure | None:
+    """The first measure with a value for each query, which is what pictures show; None where there is none."""
+    return next((measure for measure in comparison.measures if measure.is_mean), None)
 
 
 def first_relevant(comparison: Comparison, rel: int = 1) -> Picture:
@@ -80,13 +86,12 @@ def roc_picture(comparison: Comparison, rel: int = 1) -> Picture | None:
     return lines([*curves, chance], title=title, x=x_name, y="relevant found") if curves else None
 
 
-def group_picture(comparison: Comparison, groups: Groups, title: str) -> Picture:
-    """The first measure's mean in each group of queries, every run beside the others."""
-    measure = comparison.measures[0]
+def group_picture(comparison: Comparison, measure: Measure, groups: Groups, title: str) -> Picture:
+    """A measure's mean in each group of queries, every run beside the others."""
     places = {qid: place for place, qid in enumerate(comparison.evaluations[comparison.baseline].qids)}
     labels = [f"{name} ({len(qids)})" for name, qids in groups.items()]
     series = {
-        run: [float(np.mean(evaluation.array(measure)[[places[qid] for qid in qids]])) for qids in groups.values()]
+        run: [_mean(evaluation.array(measure)[[places[qid] for qid in qids]]) for qids in groups.values()]
         for run, evaluation in comparison.evaluations.items()
     }
     return bars(labels, series, title=title, x=f"{measure} (queries in brackets)", digits=3)
@@ -97,6 +102,12 @@ def known_groups(groups: Mapping[str, tuple[str, ...]], qids: tuple[str, ...]) -
     judged = set(qids)
     kept = {name: tuple(qid for qid in members if qid in judged) for name, members in groups.items()}
     return {name: members for name, members in kept.items() if members}
+
+
+def _mean(values: Values) -> float:
+    """The mean of the values that there are."""
+    there = values[np.isfinite(values)]
+    return float(there.mean()) if len(there) else float("nan")
 
 
 def _rank_names() -> list[str]:

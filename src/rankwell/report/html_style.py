@@ -19,7 +19,7 @@ body {
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
   overflow-wrap: break-word; -webkit-text-size-adjust: 100%;
 }
-main, footer { max-width: 66rem; margin: 0 auto; padding: 0 1rem; }
+main, footer { max-width: 72rem; margin: 0 auto; padding: 0 1rem; }
 main { padding-top: 1.5rem; }
 h1, h2, h3, h4 { line-height: 1.25; margin: 2rem 0 .75rem; }
 h1 { font-size: 1.75rem; margin-top: 0; }
@@ -31,7 +31,7 @@ p { max-width: 42rem; margin: .75rem 0; }
 .scroll:focus-visible { outline: 3px solid var(--mark); outline-offset: 2px; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .94rem; }
 caption { text-align: left; font-weight: 600; padding: .25rem 0 .5rem; }
-th, td { padding: .35rem .75rem; text-align: left; vertical-align: top; }
+th, td { padding: .35rem .5rem; text-align: left; vertical-align: top; }
 th:first-child, td:first-child { padding-left: .4rem; }
 thead th { border-bottom: 2px solid var(--muted); vertical-align: bottom; }
 tbody th { font-weight: 400; overflow-wrap: anywhere; min-width: 7rem; max-width: 24rem; }

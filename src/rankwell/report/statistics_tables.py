@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_TOPICS = 100
 MOST_YEARS = 20
 
-NO_TOKENIZER = "token counts need a tokenizer: --tokenizer FOLDER"
+NO_TOKENIZER = "token counts need a tokenizer: rankwell models add minilm-l6, or --tokenizer FOLDER"
 
 
 def statistics_tables(statistics: CollectionStatistics) -> list[Table]:

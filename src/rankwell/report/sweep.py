@@ -28,7 +28,7 @@ def sweep_table(found: Sweep, marks: str = "stars") -> Table:
             mean = found.mean(point, measure)
             ends = (at.interval.low, at.interval.high)
             rows.append([str(measure), number, mean, at.mean, *ends, at.p, mark(marks).of(at.p)])
-    return Table(f"By {found.name}; first the baseline; {level}", columns, rows)
+    return Table(f"By {found.name}; first the baseline; {level}; {found.comparison.queries:,} queries", columns, rows)
 
 
 def sweep_pictures(found: Sweep) -> dict[str, Picture]:
@@ -46,7 +46,7 @@ def sweep_page(found: Sweep, title: str, command: str | None = None, marks: str 
     """Table and pictures on one page."""
     parts: list[Part] = [
         Heading("What came out"),
-        *map(Note, found.comparison.warnings()),
+        *map(Note, found.warnings()),
         TablePart(sweep_table(found, marks)),
         *map(PicturePart, sweep_pictures(found).values()),
     ]

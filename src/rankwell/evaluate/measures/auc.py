@@ -46,6 +46,11 @@ class AUC(Measure):
         spans = [slice(start, end) for start, end in pairwise(ends)]
         return np.array([auc(relevant[span], judged.score[span]) for span in spans])
 
+    @property
+    def is_mean(self) -> bool:
+        """Within queries it is; over all pairs together it is one number."""
+        return self.by == "query"
+
     def aggregate(self, values: Values, judged: Judged) -> float:
         """Over all pairs, or the mean over the queries where it is defined."""
         if self.by == "pairs":

@@ -13,6 +13,11 @@ from rankwell.evaluate.pool import Values
 class Count(Measure):
     """A number of things a query; that of a run is the sum over its queries, as in trec_eval."""
 
+    @property
+    def is_mean(self) -> bool:
+        """It is a sum."""
+        return False
+
     def aggregate(self, values: Values, judged: Judged) -> float:  # noqa: ARG002 -- as the others
         """The sum."""
         return float(values.sum())

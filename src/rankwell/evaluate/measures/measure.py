@@ -66,6 +66,11 @@ class Measure(ABC):
         """Whether it can be said between which values judging the unjudged documents would put the measure."""
         return self.effect is not Effect.UNKNOWN
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether the run's value is the mean over queries, so that it has an interval and can be tested."""
+        return True
+
     def parameters(self) -> dict[str, Any]:
         """The parameters that differ from their defaults, by name."""
         values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import io
+import itertools
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankwell.report.cells import cell_text, visible
 
 if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
     from rankwell.report.table import Table
 
 GAP = "  "
+BETWEEN = 3  # what rich puts between two columns
+WORDS = 24  # letters in a line that are enough for words, which may go on in the next
 
 
 def terminal(table: Table) -> str:
@@ -38,24 +44,56 @@ def plain(table: Table) -> str:
 
 
 def styled(table: Table) -> str:
-    """With the terminal's width and colours (none where NO_COLOR is set)."""
-    from rich import box
+    """With the terminal's width and colours (none where NO_COLOR is set).
+
+    A table that is too wide comes in pieces one below the other, each with the columns that name its rows: a number
+    broken over two lines is a wrong number.
+    """
     from rich.console import Console
+
+    console = Console(file=io.StringIO(), force_terminal=True, width=Console().width)
+    with console.capture() as captured:
+        for number, places in enumerate(_pieces(table, console.width)):
+            console.print(_drawn(table, places, titled=number == 0))
+    return captured.get()
+
+
+def _drawn(table: Table, places: Sequence[int], *, titled: bool) -> RichTable:
+    """Some columns of the table."""
+    from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
     # Text objects throughout, since rich would read [brackets] in a string as its own markup.
-    drawn = RichTable(
-        title=Text(visible(table.title), style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
-    )
-    for column in table.columns:
-        drawn.add_column(Text(visible(column.name)), justify=column.align, overflow="fold")
+    title = Text(visible(table.title), style="bold") if titled else None
+    drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for place in places:
+        column = table.columns[place]
+        whole = column.align == "right"
+        drawn.add_column(Text(visible(column.name)), justify=column.align, overflow="fold", no_wrap=whole)
     for row in _rows(table):
-        drawn.add_row(*map(Text, row))
-    console = Console(file=io.StringIO(), force_terminal=True, width=Console().width)
-    with console.capture() as captured:
-        console.print(drawn)
-    return captured.get()
+        drawn.add_row(*(Text(row[place]) for place in places))
+    return drawn
+
+
+def _pieces(table: Table, width: int) -> list[list[int]]:
+    """Places of the columns that go beside each other; all where they fit."""
+    from rich.cells import cell_len
+
+    lines = [[visible(column.name) for column in table.columns], *_rows(table)]
+    widths = [max(map(cell_len, texts)) for texts in zip(*lines, strict=True)]
+    for place, column in enumerate(table.columns):  # words may be broken, numbers may not
+        widths[place] = BETWEEN + (min(widths[place], WORDS) if column.align == "left" else widths[place])
+    labels = list(itertools.takewhile(lambda place: table.columns[place].align == "left", range(len(widths))))
+    room = width - sum(widths[place] for place in labels)
+    pieces, used = [list(labels)], 0
+    for place in range(len(labels), len(widths)):
+        if used and used + widths[place] > room:
+            pieces.append(list(labels))
+            used = 0
+        pieces[-1].append(place)
+        used += widths[place]
+    return pieces
 
 
 def _rows(table: Table) -> list[list[str]]:
