@@ -68,3 +68,9 @@ def test_every_command_has_a_page() -> None:
     commands = set(get_command(app).commands)  # type: ignore[attr-defined]
     pages = {page.stem for page in (ROOT / "docs" / "commands").glob("*.md")}
     assert commands == pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_on_a_page_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert not [link for link in links if not (page.parent / link).exists()]

@@ -1,3 +1,5 @@
+# ruff: noqa: S311 -- damage may be foreseen
+
 from __future__ import annotations
 
 import contextlib

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
+import tempfile
 
 import pytest
 
@@ -92,6 +91,22 @@ def test_an_exception_in_the_block_leaves_the_last_commit(build, tmp_path) -> No
     index.verify()
     assert ids(index, "fox") == ["d1"]
     assert len(list((tmp_path / "index").glob("*.segment"))) == 1
+
+
+def test_an_interruption_right_after_the_commit_keeps_it(build, tmp_path, monkeypatch) -> None:
+    build(ANIMALS)
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    writer = IndexWriter(tmp_path / "index")
+    writer.add(Document("d4", {"text": "fox"}))
+    monkeypatch.setattr("rankwell.core.files.sync_folder", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        writer.commit()
+    index = Index.open(tmp_path / "index")
+    index.verify()
+    assert set(ids(index, "fox")) == {"d1", "d4"}
 
 
 def test_a_commit_without_changes_is_none(build, tmp_path) -> None:
@@ -218,14 +233,16 @@ def test_a_large_document_is_read_like_any_other(build) -> None:
     assert index.documents["large"].text() == text
 
 
-def test_segments_that_are_written_early_count_as_one_commit(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize(("largest", "segments"), [(1000, 1), (10, 3)])
+def test_segments_that_are_written_early_count_as_one_commit(tmp_path, monkeypatch, largest, segments) -> None:
+    monkeypatch.setattr("rankwell.index.writer.LARGEST_JOINED", largest)
     monkeypatch.setattr("rankwell.index.writer.MEMORY_POSTINGS", 1000)
     monkeypatch.setattr("rankwell.index.buffer.BATCH", 200)
     with IndexWriter(tmp_path / "i") as writer:
         for number in range(500):
             writer.add(Document(f"d{number % 400}", {"text": f"common {number} " + "x y z " * 3}))
     index = Index.open(tmp_path / "i")
-    assert index.info()["segments"] > 1
+    assert index.info()["segments"] == segments
     assert len(index) == 400
     assert len(ids(index, "common", k=1000)) == 400
     assert ids(index, "50") == []
@@ -249,7 +266,7 @@ except RankwellError as error:
     (folder / "write.lock").unlink()
     folder.chmod(0o555)
     for parent in folder.parents:
-        if parent.is_relative_to(Path(os.environ.get("TMPDIR", "/tmp"))) and parent.owner() == folder.owner():  # noqa: S108
+        if parent.is_relative_to(tempfile.gettempdir()) and parent.owner() == folder.owner():
             parent.chmod(parent.stat().st_mode | 0o055)
     try:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

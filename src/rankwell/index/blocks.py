@@ -56,7 +56,7 @@ class BlockWriter:
     def add(self, name: str, array: Array) -> None:
         """One array as a section."""
         self.begin(name, array.dtype)
-        self.append(memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)))
+        self.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
     def begin(self, name: str, dtype: Any) -> None:
         """A new section, which `append` fills."""
@@ -166,7 +166,7 @@ class BlockFile:
         for block in range(first, last):
             if not self._checked[block]:
                 data = self.bytes[block * BLOCK : min((block + 1) * BLOCK, self._end)]
-                if zlib.crc32(data) != self._checksums[block]:
+                if zlib.crc32(data.data) != self._checksums[block]:
                     raise RankwellError(f"{self.path}: damaged: the checksum of block {block} does not fit")
                 self._checked[block] = 1
 

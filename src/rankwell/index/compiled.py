@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
+from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankwell.index.impacts import ImpactTable, QueryLines, flat
-from rankwell.index.layout import Array
+from rankwell.index.layout import COMBINED, Array
 from rankwell.index.loading import kernels
 from rankwell.index.plan import Plan
 from rankwell.index.scoring import Scoring
@@ -23,9 +25,12 @@ if TYPE_CHECKING:
 MOST_LINES = 64  # beyond it, the rounding of sums could hide more than the kernels allow for
 TABLES = 2  # settings of k1 and b whose impacts are kept
 LARGE_K = 0.25  # with a k beyond this share of the documents there is nothing to prune
+SIGN = np.uint32(1 << 31)
 BATCH = 256  # queries that a thread takes at a time
 
 Found = tuple[Array, Array]
+Setting = tuple[float, float, bool]  # k1, b, and by which name lists that two fields share are searched
+Job = Callable[[], list[tuple[int, Found]]]
 NOTHING: Found = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
 
 
@@ -34,7 +39,9 @@ class Compiled:
 
     def __init__(self, segment: Segment, place: int) -> None:
         self._segment, self._place = segment, place
-        self._tables: dict[tuple[float, float], ImpactTable] = {}
+        self._tables: dict[Setting, ImpactTable] = {}
+        self._models: dict[Setting, Model] = {}
+        self._lock = Lock()
         self._checked: set[int] = set()
 
     def search(
@@ -43,9 +50,9 @@ class Compiled:
         k: int,
         scoring: Scoring,
         averages: Mapping[str, float],
+        *,
         mask: Array | None,
         thresholds: Array,
-        *,
         prune: bool,
         threads: int,
     ) -> list[Found]:
@@ -57,21 +64,20 @@ class Compiled:
         scope = self._kernels.Scope(self._segment.documents, mask is not None, allowed, k)
         prune = prune and k < LARGE_K * self._segment.documents
         pruned = [query for query, own in enumerate(lines) if own and prune and _is_prunable(own)]
-        others = sorted({query for query, own in enumerate(lines) if own}.difference(pruned))
-        if pruned:
-            self._prepare(scoring, model, [line for query in pruned for line in lines[query]])
+        taken = frozenset(pruned)
+        others = [query for query, own in enumerate(lines) if own and query not in taken]
+        table = self._table(scoring, model, [line for query in pruned for line in lines[query]])
         jobs = [
             *(
-                partial(self._pruned, part, lines, scope, scoring, model, thresholds)
+                partial(self._pruned, part, lines, scope, table, model=model, thresholds=thresholds, every=every)
                 for part in _parts(pruned, threads)
             ),
             *(partial(self._complete, part, lines, scope, model, every=every) for part in _parts(others, threads)),
         ]
         out = [NOTHING] * len(plans)
-        with ThreadPoolExecutor(threads) if threads > 1 and len(jobs) > 1 else _Here() as pool:
-            for found in pool.map(lambda job: job(), jobs):
-                for query, result in found:
-                    out[query] = result
+        for found in _done(jobs, threads):
+            for query, result in found:
+                out[query] = result
         return out
 
     def _lines(self, plan: Plan, *, every: bool) -> QueryLines:
@@ -79,33 +85,37 @@ class Compiled:
         found = [(line, number) for line in plan.lines if (number := line.lists[self._place]) is not None]
         if every and len({line.group for line, _ in found}) < plan.groups:
             return []
-        for _, number in found:
-            if number not in self._checked:
-                self._segment.check_list(number)
-                self._checked.add(number)
+        fresh = {number for _, number in found} - self._checked
+        for number in fresh:
+            self._segment.check_list(number)
+        self._checked |= fresh
         return found
 
-    def _prepare(self, scoring: Scoring, model: Model, lines: QueryLines) -> None:
-        setting = (scoring.k1, scoring.b)
-        table = self._tables.pop(setting, None) or ImpactTable(self._segment, self._kernels, self._arrays, model)
-        self._tables[setting] = table
-        while len(self._tables) > TABLES:
-            del self._tables[next(iter(self._tables))]
-        table.prepare((number, self._segment.spaces[line.field]) for line, number in lines)
+    def _table(self, scoring: Scoring, model: Model, lines: QueryLines) -> ImpactTable:
+        """The impacts for these parameters, worked out for these lists at least."""
+        setting = self._setting(scoring)
+        with self._lock:
+            table = self._tables.pop(setting, None) or ImpactTable(self._segment, self._kernels, self._arrays, model)
+            self._tables[setting] = table  # as the one used last
+            while len(self._tables) > TABLES:
+                del self._tables[next(iter(self._tables))]
+            table.prepare((number, self._segment.spaces[line.field]) for line, number in lines)
+        return table
 
     def _pruned(
         self,
         queries: Sequence[int],
         lines: Sequence[QueryLines],
         scope: Scope,
-        scoring: Scoring,
+        table: ImpactTable,
+        *,
         model: Model,
         thresholds: Array,
+        every: bool,
     ) -> list[tuple[int, Found]]:
-        table = self._tables[scoring.k1, scoring.b]
         own = table.lines([lines[query] for query in queries], scope.k)
         keys, counts = _empty(len(queries), scope.k)
-        search = self._kernels.search_and if scoring.match == "and" else self._kernels.search_or
+        search = self._kernels.search_and if every else self._kernels.search_or
         windows = self._segment.windows
         search(self._arrays, table.impacts, own, model, scope, windows, thresholds[queries], keys, counts)
         return list(zip(queries, _decoded(keys, counts), strict=True))
@@ -123,13 +133,21 @@ class Compiled:
         self._kernels.search_all(self._arrays, own, model, scope, self._segment.windows, every, keys, counts)
         return list(zip(queries, _decoded(keys, counts), strict=True))
 
+    def _setting(self, scoring: Scoring) -> Setting:
+        """What impacts depend on. Where a field shares its lists with the combined one, their averages differ."""
+        shared = len(set(self._segment.spaces.values())) < len(self._segment.spaces)
+        return scoring.k1, scoring.b, shared and scoring.weights is not None
+
     def _model(self, scoring: Scoring, averages: Mapping[str, float]) -> Model:
-        spaces = self._segment.spaces
-        of_space = np.ones(max(spaces.values()) + 1)
-        for name, space in spaces.items():
-            if not (name and space == spaces[""] and "" in averages and len(averages) > len(spaces)):
-                of_space[space] = averages[name]
-        model: Model = self._kernels.Model(float(scoring.k1), float(scoring.b), of_space)
+        setting = self._setting(scoring)
+        model = self._models.get(setting)
+        if model is None:
+            spaces, by_name = self._segment.spaces, setting[2]
+            of_space = np.ones(max(spaces.values()) + 1)
+            for name in sorted(spaces, key=lambda name: (name == COMBINED) != by_name):  # what is searched comes last
+                of_space[spaces[name]] = averages[name]
+            model = self._kernels.Model(float(scoring.k1), float(scoring.b), of_space)
+            self._models[setting] = model
         return model
 
     @cached_property
@@ -146,16 +164,12 @@ class Compiled:
         return arrays
 
 
-class _Here:
-    """A pool without threads."""
-
-    def __enter__(self) -> _Here:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    map = staticmethod(map)
+def _done(jobs: Sequence[Job], threads: int) -> Iterable[list[tuple[int, Found]]]:
+    """What the jobs give; kernels let go of the interpreter's lock, so that threads run side by side."""
+    if threads == 1 or len(jobs) == 1:
+        return (job() for job in jobs)
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda job: job(), jobs))
 
 
 def _is_prunable(lines: QueryLines) -> bool:
@@ -173,10 +187,13 @@ def _empty(queries: int, k: int) -> tuple[Array, Array]:
 
 
 def _decoded(keys: Array, counts: Array) -> list[Found]:
-    """Documents and scores out of keys, best first."""
-    keys = np.sort(keys, axis=1)[:, ::-1]
-    documents = (np.uint64(0xFFFFFFFF) - (keys & np.uint64(0xFFFFFFFF))).astype(np.int64)
-    high = (keys >> np.uint64(32)).astype(np.uint32)
-    positive = high >= np.uint32(1 << 31)
-    scores = np.where(positive, high ^ np.uint32(1 << 31), ~high).view(np.float32)
+    """Documents and scores out of keys, best first: a key's halves are the score's bits and the number's complement."""
+    keys.sort(axis=1)
+    halves = keys[:, ::-1].copy().view(np.uint32).reshape(*keys.shape, 2)
+    low, high = (0, 1) if sys.byteorder == "little" else (1, 0)
+    documents = (~halves[:, :, low]).astype(np.int64)
+    bits = halves[:, :, high] ^ SIGN
+    if (bits >= SIGN).any():  # some are negative (or no results at all)
+        bits = np.where(bits >= SIGN, ~halves[:, :, high], bits)
+    scores = bits.view(np.float32)
     return [(documents[row, :count], scores[row, :count]) for row, count in enumerate(counts.tolist())]

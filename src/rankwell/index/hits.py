@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Protocol
 
 import numpy as np
@@ -58,26 +59,31 @@ def gathered(of_segments: Sequence[Sequence[Found]], bases: Sequence[int], k: in
     """One list for each query out of those of the segments, which are each in order."""
     if len(of_segments) == 1:
         return _hits(of_segments[0], index)
-    found = []
-    for parts in zip(*of_segments, strict=True):
-        documents = np.concatenate([part + base for (part, _), base in zip(parts, bases, strict=True)])
-        scores = np.concatenate([scores for _, scores in parts])
-        if len(scores) > k:
-            kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-            documents, scores = documents[kept], scores[kept]
-        found.append((documents, scores))
-    hits = _hits(found, index)
-    order = ranking_order(hits.offsets, hits.docnos, hits.scores)
-    if order is None:
-        order = np.arange(len(hits.scores))
-    ranks = np.arange(len(order)) - np.repeat(hits.offsets[:-1], np.diff(hits.offsets))
-    kept = order[ranks < k]
-    offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(hits.offsets), k))))
-    return Hits(offsets, hits.documents[kept], hits.scores[kept], index)
+    return _hits([_joined(parts, bases, k, index) for parts in zip(*of_segments, strict=True)], index)
+
+
+def _joined(parts: Sequence[Found], bases: Sequence[int], k: int, index: Numbered) -> Found:
+    """A query's best documents. Ids are only looked at where documents of different segments have the same score."""
+    documents = np.concatenate([numbers + base for (numbers, _), base in zip(parts, bases, strict=True)])
+    scores = np.concatenate([scores for _, scores in parts])
+    if len(scores) > k:
+        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+        documents, scores = documents[kept], scores[kept]
+    order = np.lexsort((documents, -scores))
+    documents, scores = documents[order], scores[order]
+    tied = np.flatnonzero(scores[1:] == scores[:-1])
+    if len(tied):
+        of = np.searchsorted(bases, documents, side="right")
+        if (of[tied] != of[tied + 1]).any():
+            settled = ranking_order(np.array([0, len(scores)]), index.docnos(documents), scores)
+            documents = documents if settled is None else documents[settled]
+    return documents[:k], scores[:k]
 
 
 def _hits(found: Sequence[Found], index: Numbered) -> Hits:
-    offsets = np.cumsum([0, *(len(documents) for documents, _ in found)])
+    offsets = np.array([0, *accumulate(len(documents) for documents, _ in found)], dtype=np.int64)
+    if len(found) == 1:
+        return Hits(offsets, *found[0], index)
     documents = np.concatenate([np.zeros(0, dtype=np.int64), *(documents for documents, _ in found)])
     scores = np.concatenate([np.zeros(0, dtype=np.float32), *(scores for _, scores in found)])
     return Hits(offsets, documents, scores, index)

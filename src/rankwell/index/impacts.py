@@ -8,12 +8,12 @@ they have been needed. The table is as long as the postings, but memory is taken
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwell.index.layout import Array
 from rankwell.index.plan import Line
 from rankwell.index.segment import Segment
 
@@ -38,7 +38,7 @@ class ImpactTable:
             np.zeros(rows * segment.windows, dtype=np.uint16),
         )
         self._tops: dict[int, int] = {}
-        self._seeds: dict[int, Array] = {}
+        self._seeds: dict[int, list[float]] = {}
 
     def prepare(self, lists: Iterable[tuple[int, int]]) -> None:
         """Work the impacts of these lists out (list and space of each), where that has not been done."""
@@ -51,7 +51,7 @@ class ImpactTable:
         self._kernels.prepare(self._arrays, lines, self._model, self._segment.windows, self.impacts, RANKS, tops, seeds)
         for place, (number, _) in enumerate(fresh):
             self._tops[number] = int(tops[place])
-            self._seeds[number] = seeds[place] / FULL
+            self._seeds[number] = (seeds[place] / FULL).tolist()
 
     def lines(self, queries: Sequence[QueryLines], k: int) -> Lines:
         """The lines of many queries as the kernels read them; their lists have been prepared."""
@@ -63,7 +63,7 @@ class ImpactTable:
         )
 
     def _row(self, line: Line, number: int, step: int) -> Row:
-        seed = float(self._seeds[number][step]) * line.weight if step < len(RANKS) else 0.0
+        seed = self._seeds[number][step] * line.weight if step < len(RANKS) else 0.0
         return number, self._segment.spaces[line.field], line.group, line.weight, self._tops[number], seed
 
 
@@ -72,22 +72,11 @@ Row = tuple[int, int, int, float, int, float]  # list, space, group, weight, top
 
 def flat(segment: Segment, kernels: ModuleType, queries: Sequence[Sequence[Row]]) -> Lines:
     """Columns out of rows."""
+    place = segment.place
     rows = [row for of_query in queries for row in of_query]
-    places = [segment.place(row[0]) for row in rows]
-    columns = list(zip(*rows, strict=True)) or [()] * 6
-    where = list(zip(*places, strict=True)) or [()] * 4
-    starts, counts, directory, documents = (np.array(column, dtype=np.int64) for column in where)
-    _, spaces, groups, weights, tops, seeds = columns
-    lines: Lines = kernels.Lines(
-        np.cumsum([0, *map(len, queries)]),
-        starts,
-        counts,
-        directory,
-        documents,
-        np.array(spaces, dtype=np.int64),
-        np.array(groups, dtype=np.int64),
-        np.array(weights, dtype=np.float64),
-        np.array(tops, dtype=np.int64),
-        np.array(seeds, dtype=np.float64),
-    )
+    whole = [(*place(number), space, group, top) for number, space, group, _, top, _ in rows]
+    starts, sizes, directory, documents, spaces, groups, tops = np.array(whole, dtype=np.int64).reshape(-1, 7).T.copy()
+    weights, seeds = np.array([(row[3], row[5]) for row in rows]).reshape(-1, 2).T.copy()
+    ends = np.array([0, *accumulate(map(len, queries))], dtype=np.int64)
+    lines: Lines = kernels.Lines(ends, starts, sizes, directory, documents, spaces, groups, weights, tops, seeds)
     return lines

@@ -17,7 +17,7 @@ from rankwell.core.arrays import Integers, Strings, strings
 from rankwell.index.columns import Column, joined
 from rankwell.index.documents import StoredDocuments
 from rankwell.index.hits import Hits
-from rankwell.index.layout import COMBINED, Array
+from rankwell.index.layout import COMBINED, MOST_REMEMBERED, Array
 from rankwell.index.manifest import Manifest, read_manifest
 from rankwell.index.phrases import holding_phrase
 from rankwell.index.plan import QueryTerms, TermStatistics
@@ -82,7 +82,7 @@ class Index:
 
     def search(
         self,
-        queries: str | Iterable[str | QueryTerms],
+        queries: str | QueryTerms | Iterable[str | QueryTerms],
         k: int = 10,
         scoring: Scoring = DEFAULT,
         *,
@@ -90,7 +90,7 @@ class Index:
         prune: bool = True,
         threads: int = 1,
     ) -> Hits:
-        """The k best documents of each query.
+        """The k best documents of each query (or of a single one).
 
         A query is plain text, or terms with their weights (as `analyzer` gives them; RM3 makes such). `within`
         restricts the documents: a mask over all of them, or their numbers. `prune=False` looks at every posting;
@@ -99,7 +99,7 @@ class Index:
         if k < 1:
             raise ParameterError("k", expected="a number of documents, at least 1", found=k)
         self.check_fields(scoring.weights or ())
-        asked = [queries] if isinstance(queries, str) else list(queries)
+        asked = [queries] if isinstance(queries, (str, Mapping)) else list(queries)
         allowed = None if within is None else self.mask(within)
         return self._search(asked, k, scoring, allowed, prune=prune, threads=threads)
 
@@ -114,6 +114,8 @@ class Index:
         """In how many live documents a term is, and where its lists are."""
         found = self._statistics.get((term, field))
         if found is None:
+            if len(self._statistics) >= MOST_REMEMBERED:
+                self._statistics.clear()
             lists = tuple(segment.list_of(term, field) for segment in self._segments)
             pairs = zip(self._segments, lists, strict=True)
             documents = sum(segment.live_count(number) for segment, number in pairs if number is not None)
@@ -196,7 +198,7 @@ class Index:
         for segment, base in zip(self._segments, self._bases, strict=True):
             number = segment.find(docno)
             if number is not None:
-                return base + number
+                return int(base + number)
         return None
 
     def terms_of(self, docno: str, field: str = COMBINED) -> Counter[str]:
@@ -211,7 +213,9 @@ class Index:
         """A passage of a document with the places of the query's terms in it; of these fields, or of all."""
         terms = set(self.analyzer(query) if isinstance(query, str) else query)
         texts = self.documents[docno].fields
-        return snippet_of([texts[name] for name in fields or self.fields if name in texts], terms, self.analyzer, characters)
+        return snippet_of(
+            [texts[name] for name in fields or self.fields if name in texts], terms, self.analyzer, characters
+        )
 
     def info(self) -> dict[str, Any]:
         """What there is to say about the index."""

@@ -15,6 +15,8 @@ SPARSE = 8
 LARGE = 255
 # The length of a field that a document does not have.
 MISSING = np.uint32(0xFFFFFFFF)
+# Terms whose whereabouts a reader remembers: queries may bring any number of words that are nowhere.
+MOST_REMEMBERED = 500_000
 # The pseudo-field of all indexed fields together.
 COMBINED = ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import logging
 import os
@@ -39,8 +40,14 @@ def kernels() -> ModuleType:
 
 
 def _cache_folder() -> Path:
-    """A folder for compiled code that can be written to; where Rankwell is installed often cannot."""
-    folder = home() / "kernels"
+    """A folder for compiled code that can be written to; where Rankwell is installed often cannot.
+
+    Its name comes from the kernels' source: numba looks only at the file of a function, not at those it calls.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).with_name("kernels").glob("*.py")):
+        digest.update(source.read_bytes())
+    folder = home() / "kernels" / digest.hexdigest()[:16]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         writable = os.access(folder, os.W_OK)

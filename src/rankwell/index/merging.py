@@ -49,17 +49,14 @@ def merged(segments: Sequence[Segment], store: StoreWriter, metadata: Sequence[s
 
 
 def _document_ranks(segments: Sequence[Segment]) -> tuple[list[str], list[Array]]:
-    alive = [
-        (docno, segment, number)
-        for segment, part in enumerate(segments)
-        for number, docno in enumerate(part.docnos.all())
-        if part.dead is None or not part.dead[number]
-    ]
-    alive.sort(reverse=True)
-    ranks = [np.full(part.documents, -1, dtype=np.int64) for part in segments]
-    for rank, (_, segment, number) in enumerate(alive):
-        ranks[segment][number] = rank
-    return [docno for docno, _, _ in alive], ranks
+    docnos = [docno for part in segments for docno in part.docnos.all()]
+    dead = [part.dead if part.dead is not None else np.zeros(part.documents, dtype=bool) for part in segments]
+    alive = np.flatnonzero(~np.concatenate(dead)).tolist()
+    alive.sort(key=docnos.__getitem__, reverse=True)
+    ranks = np.full(len(docnos), -1, dtype=np.int64)
+    ranks[alive] = np.arange(len(alive))
+    ends = np.cumsum([part.documents for part in segments])
+    return [docnos[number] for number in alive], np.split(ranks, ends[:-1])
 
 
 def _term_ranks(segments: Sequence[Segment], ranks: Sequence[Array]) -> tuple[list[str], list[Source]]:

@@ -78,7 +78,7 @@ class PostingsBuilder:
             if name != "positions" or positions:
                 file.begin(name, kinds.get(name, np.uint32))
                 for part in parts:
-                    file.append(memoryview(np.ascontiguousarray(part).view(np.uint8)))
+                    file.append(np.ascontiguousarray(part).view(np.uint8).data)
             parts.clear()
 
     def _add_documents(self, terms: Array, documents: Array) -> None:

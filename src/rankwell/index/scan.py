@@ -21,6 +21,7 @@ def scan(
     plan: Plan,
     scoring: Scoring,
     averages: Mapping[str, float],
+    *,
     allowed: Array | None,
     k: int,
 ) -> tuple[Array, Array]:

@@ -18,8 +18,10 @@ from rankwell.index.scan import scan
 from rankwell.index.scoring import Scoring
 from rankwell.index.segment import Segment
 
-# Loading the compiled kernels takes about a second; numpy gets through so many postings in that time.
+# Loading the compiled kernels takes about a second; numpy gets through so many postings in that time, or clears and
+# looks through the sums of so many times as many documents.
 WORTH_LOADING = 20_000_000
+PER_POSTING = 8
 
 
 class Searched(Protocol):
@@ -62,7 +64,7 @@ class Search:
         terms = [query_terms(query, index.analyzer, distinct=scoring.distinct) for query in queries]
         plans = [planned(of_query, scoring, len(index), index.statistics) for of_query in terms]
         k = min(k, max(1, len(index)))
-        if not is_loaded() and self._postings(plans) < WORTH_LOADING:
+        if not is_loaded() and self._work(plans) < WORTH_LOADING:
             of_segments = [self._scanned(place, plans, k, scoring, allowed) for place in range(len(self._segments))]
         else:
             of_segments = self._run_compiled(plans, k, scoring, allowed, prune=prune, threads=threads)
@@ -73,7 +75,10 @@ class Search:
     ) -> list[Found]:
         segment, averages = self._segments[place], self._index.average_lengths
         mask = self._allowed(place, allowed)
-        return [scan(segment, place, plan, scoring, averages, mask, k) if plan.lines else NOTHING for plan in plans]
+        return [
+            scan(segment, place, plan, scoring, averages, allowed=mask, k=k) if plan.lines else NOTHING
+            for plan in plans
+        ]
 
     def _run_compiled(
         self, plans: Sequence[Plan], k: int, scoring: Scoring, allowed: Array | None, *, prune: bool, threads: int
@@ -84,8 +89,11 @@ class Search:
         for place in sorted(range(len(self._segments)), key=lambda place: -self._segments[place].documents):
             compiled, mask = self._compiled[place], self._allowed(place, allowed)
             averages = self._index.average_lengths
-            found[place] = compiled.search(plans, k, scoring, averages, mask, thresholds, prune=prune, threads=threads)
-            _raise_thresholds(thresholds, found, k)
+            found[place] = compiled.search(
+                plans, k, scoring, averages, mask=mask, thresholds=thresholds, prune=prune, threads=threads
+            )
+            if len(found) < len(self._segments):
+                _raise_thresholds(thresholds, found, k)
         return [found[place] for place in range(len(self._segments))]
 
     def _allowed(self, place: int, allowed: Array | None) -> Array | None:
@@ -96,14 +104,16 @@ class Search:
             return chosen
         return ~segment.dead if chosen is None else chosen & ~segment.dead
 
-    def _postings(self, plans: Sequence[Plan]) -> int:
-        return sum(
+    def _work(self, plans: Sequence[Plan]) -> int:
+        """What it takes to look at every posting of every list, in postings."""
+        postings = sum(
             segment.place(number).size
             for plan in plans
             for line in plan.lines
             for segment, number in zip(self._segments, line.lists, strict=True)
             if number is not None
         )
+        return postings + len(plans) * sum(segment.documents for segment in self._segments) // PER_POSTING
 
 
 def _raise_thresholds(thresholds: Array, found: Mapping[int, Sequence[Found]], k: int) -> None:

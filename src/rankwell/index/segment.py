@@ -11,7 +11,7 @@ import numpy as np
 from rankwell.core import RankwellError
 from rankwell.index.blocks import BlockFile
 from rankwell.index.columns import Column, read_column
-from rankwell.index.layout import LARGE, MISSING, WINDOW, Array, windows
+from rankwell.index.layout import LARGE, MISSING, MOST_REMEMBERED, WINDOW, Array, windows
 from rankwell.index.manifest import SegmentEntry
 from rankwell.index.store import StoreReader
 from rankwell.index.texts import Texts
@@ -69,9 +69,13 @@ class Segment:
         """The number of the posting list of a term in a field; None where there is none."""
         if field not in self.spaces:
             return None
-        if term not in self._numbers:
-            self._numbers[term] = self.terms.find(term)
-        number = self._numbers[term]
+        if term in self._numbers:
+            number = self._numbers[term]
+        else:
+            number = self.terms.find(term)
+            if len(self._numbers) >= MOST_REMEMBERED:
+                self._numbers.clear()
+            self._numbers[term] = number
         if number is None:
             return None
         number += self.spaces[field] * len(self.terms)
@@ -99,7 +103,8 @@ class Segment:
         if place.row < 0:
             return self.file["docs32"].part(place.documents, place.documents + place.size).astype(np.int64)
         low = self.file["docs16"].part(place.documents, place.documents + place.size)
-        window = np.repeat(np.arange(self.windows), np.diff(self.directory_of(place.row).astype(np.int64)))
+        ends = self.directory_of(place.row).astype(np.int64)
+        window = np.repeat(np.arange(self.windows), ends[1:] - ends[:-1])
         return window * WINDOW + low
 
     def directory_of(self, row: int) -> Array:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ class StoreReader:
     def blocks(self) -> Iterator[tuple[int, int, bytes]]:
         """Every block: its first document, the one after its last, and its bytes."""
         firsts = self._firsts.tolist()
-        for block, (first, end) in enumerate(zip(firsts[:-1], firsts[1:], strict=True)):
+        for block, (first, end) in enumerate(pairwise(firsts)):
             yield first, end, self._packed(block)
 
     @property

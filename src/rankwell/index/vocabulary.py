@@ -1,4 +1,4 @@
-"""Numbers for the terms that a writer meets: a word is looked up once, not once for its term and once for its number."""
+"""Numbers for the terms that a writer meets: a word is looked up once, not for its term and again for its number."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ from rankwell.index.vocabulary import Vocabulary
 OURS = re.compile(r"\d{8}\.(segment|dead)|\.manifest\.[0-9a-f]+\.part")
 # A segment is written when so many postings have gathered; they take about 20 bytes each until then.
 MEMORY_POSTINGS = 24_000_000
+LARGEST_JOINED = 5_000_000  # documents
 # Looking ids up one by one is quicker than going through all of a segment's while they are fewer than one in so many.
 FEW = 100
 
@@ -90,13 +91,15 @@ class IndexWriter:
     def add(self, document: Document) -> None:
         """Add a document; it replaces one of the same id."""
         _check_id(document.id)
-        with self._giving_up():
-            if self._file is None:
-                self._file = SegmentWriter(self.path, self._name("segment"))
-            self._file.store.add(document)
+        if self._file is None or self._buffer.postings >= MEMORY_POSTINGS:
+            with self._giving_up():
+                self._make_room()
+        try:  # without `_giving_up`, which would cost a tenth of what the rest does
+            self._file.store.add(document)  # type: ignore[union-attr]  # there is one now
             self._buffer.add(document)
-            if self._buffer.postings >= MEMORY_POSTINGS:
-                self._spill()
+        except BaseException as error:
+            with self._giving_up():
+                raise error  # noqa: TRY201 -- it is raised again where giving up is described
 
     def add_all(self, documents: Iterable[Document]) -> None:
         """Add documents; each replaces one of the same id."""
@@ -115,6 +118,7 @@ class IndexWriter:
             self._spill()
             if self._committed and not self._changed and set(self._segments) == {s.name for s in before.segments}:
                 return before.commit
+            self._join_spilled()
             for group in to_merge(segment.entry for segment in self._segments.values()):
                 self._merge(group)
             self._publish()
@@ -138,7 +142,7 @@ class IndexWriter:
         if self._file is not None:
             self._file.abandon()
             self._file = None
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, RankwellError):
             self._remove_leftovers()
         self._lock.release()
 
@@ -155,6 +159,13 @@ class IndexWriter:
         self._changed.clear()
         self._remove_leftovers()
 
+    def _make_room(self) -> None:
+        """Have a file to add to, and memory."""
+        if self._buffer.postings >= MEMORY_POSTINGS:
+            self._spill()
+        if self._file is None:
+            self._file = SegmentWriter(self.path, self._name("segment"))
+
     def _spill(self) -> None:
         """Write the buffer as a segment, and mark what it replaces in the older ones."""
         self._buffer.fold()
@@ -168,6 +179,13 @@ class IndexWriter:
                 self._file.abandon()
             self._file = None
         self._buffer = self._new_buffer()
+
+    def _join_spilled(self) -> None:
+        """A commit adds one segment, however often its memory was full, unless that would be a very large one."""
+        before = {entry.name for entry in self._manifest.segments}
+        names = [name for name in self._segments if name not in before]
+        if len(names) > 1 and sum(self._segments[name].documents for name in names) <= LARGEST_JOINED:
+            self._merge(names)
 
     def _finish(self, file: SegmentWriter, contents: Contents) -> None:
         entry = file.finish(contents)
@@ -224,8 +242,11 @@ class IndexWriter:
         return f"{self._next - 1:08d}.{kind}"
 
     def _remove_leftovers(self) -> None:
-        """Files of no commit, from a writer that died or gave up, or from before a merge. Open readers keep theirs."""
-        kept = self._manifest.files if self._committed else set()
+        """Files of no commit, from a writer that died or gave up, or from before a merge. Open readers keep theirs.
+
+        The manifest on the disk decides, not the one in memory: an interruption may have come between the two.
+        """
+        kept = read_manifest(self.path).files if (self.path / NAME).exists() else set()
         for file in self.path.iterdir():
             if OURS.fullmatch(file.name) and file.name not in kept:
                 with contextlib.suppress(OSError):  # where a mapped file cannot be removed, the next writer tries again

@@ -7,7 +7,7 @@ CRLF, a comment, a bad line) is first brought into shape line by line, which is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from rankwell.collections.formats.trec_qrels import first_row, is_whole, spacele
 from rankwell.collections.lines import byte_blocks, byte_lines
 from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
-from rankwell.core.arrays import TEXT, Strings
+from rankwell.core.arrays import TEXT, Floats, Strings
 from rankwell.core.errors import FormatError, Phrase, shown
 from rankwell.core.run import Run
 
@@ -85,16 +85,18 @@ class Rows(NamedTuple):
     qids: npt.NDArray[np.bytes_]
     docnos: Strings
     keys: npt.NDArray[np.uint64]
-    scores: npt.NDArray[np.float64]
+    scores: Floats
     tag: str
 
 
 @dataclass(frozen=True)
 class _Queries:
-    """Where each query's rows are: row i belongs to the query `ids[codes[i]]`."""
+    """Where each query's rows are: row i belongs to the query `ids[codes[i]]`, which has `sizes[codes[i]]` of them."""
 
     ids: list[str]
-    codes: npt.NDArray[np.int64]
+    sizes: list[int]
+    codes: npt.NDArray[np.int32]
+    together: bool  # whether each query's rows stand together
 
 
 def parsed(block: bytes) -> list[Rows] | None:
@@ -121,7 +123,7 @@ def parsed(block: bytes) -> list[Rows] | None:
         rows = _rows(block, buffer, cells, tag)
     except ValueError:  # a score that is no number, or text that is no UTF-8
         return None
-    return [rows] if (np.abs(rows.scores) < INFINITE).all() else None
+    return [rows] if np.isfinite(rows.scores).all() else None
 
 
 def _is_tidy(kinds: Bytes, separators: npt.NDArray[np.int64]) -> bool:
@@ -141,7 +143,8 @@ def _rows(block: bytes, buffer: Bytes, cells: list[Cells], tag: str) -> Rows:
     if scores is None:
         scores = _cut(buffer, *cells[2]).astype(np.float64)
     texts = docnos if plain and docnos.itemsize <= WIDEST else docnos.astype(TEXT)
-    return Rows(qids, texts, _hashed(docnos), scores, tag)
+    with np.errstate(over="ignore"):  # what is too large for 32 bits becomes infinite, which is refused
+        return Rows(qids, texts, _hashed(docnos), scores.astype(np.float32), tag)
 
 
 def _cut(buffer: Bytes, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.bytes_]:
@@ -170,40 +173,48 @@ def _run(path: Path, blocks: list[Rows], reading: Reading) -> Run:
     wide = any(rows.docnos.dtype == TEXT for rows in blocks)
     docnos: Strings = np.concatenate([rows.docnos.astype(TEXT) if wide else rows.docnos for rows in blocks])
     scores = np.concatenate([rows.scores for rows in blocks])
-    doubles = _doubles(queries, docnos, np.concatenate([rows.keys for rows in blocks]))
+    doubles = _doubles(queries, docnos, [rows.keys for rows in blocks])
     if doubles:
         _tell_doubles(path, [(queries.ids[queries.codes[row]], docno) for row, docno in doubles.items()], reading)
         kept = np.ones(len(docnos), dtype=bool)
         kept[list(doubles)] = False
-        queries, docnos, scores = _Queries(queries.ids, queries.codes[kept]), docnos[kept], scores[kept]
-    if (np.diff(queries.codes) < 0).any():  # a query's lines do not stand together
+        codes = queries.codes[kept]
+        sizes = np.bincount(codes, minlength=len(queries.ids)).tolist()
+        queries, docnos, scores = replace(queries, codes=codes, sizes=sizes), docnos[kept], scores[kept]
+    if not queries.together:
         order = np.argsort(queries.codes, kind="stable")
         docnos, scores = docnos[order], scores[order]
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(queries.codes, minlength=len(queries.ids)))))
-    return Run.from_columns(queries.ids, offsets, docnos, scores, tag=blocks[0].tag)
+    return Run.from_columns(queries.ids, np.cumsum([0, *queries.sizes]), docnos, scores, tag=blocks[0].tag)
 
 
 def _queries(columns: list[npt.NDArray[np.bytes_]]) -> _Queries:
     """Codes for the query ids, by first appearance; only places where the id changes are looked at in Python."""
     codes: dict[bytes, int] = {}
-    parts = []
+    sizes: list[int] = []
+    parts, last, together = [], -1, True
     for column in columns:
-        changes = np.concatenate(([0], np.flatnonzero(column[1:] != column[:-1]) + 1))
-        names = [codes.setdefault(name, len(codes)) for name in column[changes].tolist()]
-        parts.append(np.repeat(names, np.diff(np.append(changes, len(column)))))
-    return _Queries([name.decode() for name in codes], np.concatenate(parts).astype(np.int64))
+        changes = np.concatenate(([0], np.flatnonzero(column[1:] != column[:-1]) + 1, [len(column)]))
+        spans = np.diff(changes)
+        names = [codes.setdefault(name, len(codes)) for name in column[changes[:-1]].tolist()]
+        sizes += [0] * (len(codes) - len(sizes))
+        for code, size in zip(names, spans.tolist(), strict=True):
+            together &= code == last or sizes[code] == 0
+            sizes[code] += size
+            last = code
+        parts.append(np.repeat(np.array(names, dtype=np.int32), spans))
+    return _Queries([name.decode() for name in codes], sizes, np.concatenate(parts), together)
 
 
-def _doubles(queries: _Queries, docnos: Strings, keys: npt.NDArray[np.uint64]) -> dict[int, str]:
+def _doubles(queries: _Queries, docnos: Strings, hashes: list[npt.NDArray[np.uint64]]) -> dict[int, str]:
     """The rows (with their documents) that a query has had before. Equal hashes are only a hint: the ids decide."""
-    keys = keys + queries.codes.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
-    ordered = np.sort(keys)
-    suspects = ordered[1:][ordered[1:] == ordered[:-1]]
+    keys = _keys(queries, hashes)
+    keys.sort()
+    suspects = keys[1:][keys[1:] == keys[:-1]]
     if not len(suspects):
         return {}
     seen = set[tuple[int, str]]()
     doubles: dict[int, str] = {}
-    rows = np.flatnonzero(np.isin(keys, suspects))
+    rows = np.flatnonzero(np.isin(_keys(queries, hashes), suspects))
     for row, code, docno in zip(
         rows.tolist(), queries.codes[rows].tolist(), docnos[rows].astype(TEXT).tolist(), strict=True
     ):
@@ -211,6 +222,14 @@ def _doubles(queries: _Queries, docnos: Strings, keys: npt.NDArray[np.uint64]) -
             doubles[row] = docno
         seen.add((code, docno))
     return doubles
+
+
+def _keys(queries: _Queries, hashes: list[npt.NDArray[np.uint64]]) -> npt.NDArray[np.uint64]:
+    """The hash of each row's document, mixed with its query."""
+    keys = queries.codes.astype(np.uint64)
+    keys *= np.uint64(0xD6E8FEB86659FD93)
+    keys += np.concatenate(hashes)
+    return keys
 
 
 def _tell_doubles(path: Path, doubles: list[tuple[str, str]], reading: Reading) -> None:

@@ -8,18 +8,22 @@ import numpy as np
 
 from rankwell.index.kernels.keys import key_of
 from rankwell.index.kernels.postings import reached
-from rankwell.index.kernels.types import compiled
+from rankwell.index.kernels.types import compiled, whole
 from rankwell.index.layout import WINDOW, Array
 
+# Sums are looked at in blocks of this size, which become a few vector instructions, and where needed in strides.
+BLOCK = 128
 STRIDE = 16
 DENSE = 8  # a lookup goes through a list that is at most so many times as long as the candidates
 
 
 @compiled
-def accumulate(documents: Array, base: int, impacts: Array, shift: int, start: int, end: int, unit: float, sums: Array) -> None:
+def accumulate(
+    documents: Array, base: int, impacts: Array, shift: int, start: int, end: int, unit: float, sums: Array
+) -> None:
     """Add a list's part of a window to the sums."""
     for at in range(start, end):
-        sums[np.int64(documents[at]) - base] += unit * np.float32(impacts[at + shift])
+        sums[whole(documents[at]) - base] += unit * np.float32(impacts[at + shift])
 
 
 @compiled
@@ -31,9 +35,9 @@ def take_single(
     count = 0
     for at in range(start, end):
         score = unit * np.float32(impacts[at + shift])
-        found[count] = np.int64(documents[at]) - base
+        found[count] = whole(documents[at]) - base
         scores[count] = score
-        count += score >= needed
+        count += 1 if score >= needed else 0
     return count
 
 
@@ -44,7 +48,7 @@ def take_listed(
 ) -> int:  # fmt: skip
     """Collect the sums at a list's documents, and clear them; how many there are now."""
     for at in range(start, end):
-        local = np.int64(documents[at]) - base
+        local = whole(documents[at]) - base
         score = sums[local]
         if score > 0:
             sums[local] = 0
@@ -55,7 +59,9 @@ def take_listed(
 
 
 @compiled
-def take_all(needed: float, sums: Array, bits: Array, found: Array, scores: Array, cell: Array, cell_bits: Array) -> int:
+def take_all(
+    needed: float, sums: Array, bits: Array, found: Array, scores: Array, cell: Array, cell_bits: Array
+) -> int:
     """Collect all sums of a window that reach what is needed, and clear them; how many.
 
     Positive floats compare as their bits do, and a maximum of whole numbers needs no care for NaN: the compiler makes
@@ -64,12 +70,19 @@ def take_all(needed: float, sums: Array, bits: Array, found: Array, scores: Arra
     cell[0] = max(needed, 0.0)
     least = max(np.int32(cell_bits[0]), np.int32(1))
     count = 0
-    for base in range(0, WINDOW, STRIDE):
+    for block in range(0, WINDOW, BLOCK):
         highest = np.int32(0)
-        for at in range(base, base + STRIDE):
+        for at in range(block, block + BLOCK):
             highest = max(highest, bits[at])
-        if highest >= least:
-            for at in range(base, base + STRIDE):
+        if highest < least:
+            continue
+        for start in range(block, block + BLOCK, STRIDE):
+            highest = np.int32(0)
+            for at in range(start, start + STRIDE):
+                highest = max(highest, bits[at])
+            if highest < least:
+                continue
+            for at in range(start, start + STRIDE):
                 found[count] = at
                 scores[count] = sums[at]
                 count += bits[at] >= least
@@ -88,13 +101,32 @@ def look_up(
     for place in range(count):
         wanted = found[place] + base
         if walk:
-            while low < end and np.int64(documents[low]) < wanted:
+            while low < end and whole(documents[low]) < wanted:
                 low += 1
         else:
             low = reached(documents, low if rising else start, end, wanted)
-        if low < end and np.int64(documents[low]) == wanted:
+        if low < end and whole(documents[low]) == wanted:
             scores[place] += unit * np.float32(impacts[low + shift])
             marks[place] = 1
+
+
+@compiled
+def clear(documents: Array, base: int, start: int, end: int, sums: Array) -> None:
+    """Set the sums of a list's documents back."""
+    for at in range(start, end):
+        sums[whole(documents[at]) - base] = 0
+
+
+@compiled
+def add_sums(sums: Array, found: Array, scores: Array, count: int) -> int:
+    """Keep the candidates that have a sum, and add it to their scores; how many."""
+    kept = 0
+    for place in range(count):
+        part = sums[found[place]]
+        found[kept] = found[place]
+        scores[kept] = scores[place] + part
+        kept += part > 0
+    return kept
 
 
 @compiled

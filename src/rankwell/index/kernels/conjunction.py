@@ -12,19 +12,25 @@ import numpy as np
 
 from rankwell.index.kernels.candidates import (
     accumulate,
+    add_sums,
+    clear,
     look_up,
     marked,
     narrowed,
     push,
     take_all,
+    take_listed,
     take_single,
     unmasked,
 )
 from rankwell.index.kernels.impacts import FULL
 from rankwell.index.kernels.postings import reached
-from rankwell.index.kernels.selection import EXACT, RAISED, rescore, shrink
-from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, Scope, compiled
+from rankwell.index.kernels.selection import EXACT, RAISED, longest, rescore, shrink
+from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, Scope, compiled, whole
 from rankwell.index.layout import WINDOW, Array
+
+LONGER = 24
+REWALK = 512  # so few postings are walked again to collect their documents; more, and the window is scanned
 
 
 @compiled
@@ -36,23 +42,23 @@ def search_and(
     docs16, docs32, directory = arrays.docs16, arrays.docs32, arrays.directory
     worth, peaks = impacts.postings, impacts.windows
     k, width = scope.k, windows + 1
-    most = np.int64(np.diff(lines.queries).max())
+    most = longest(lines.queries)
     rows, shifts, cursors = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
     stops, starts, ends = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
     members, units, tops = np.zeros(most, np.int64), np.zeros(most, np.float32), np.zeros(most, np.float32)
     order, postings, gives = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.float64)
     sums = np.zeros(WINDOW, np.float32)
     sum_bits = sums.view(np.int32)
-    found, scores = np.zeros(WINDOW + 1, np.int32), np.zeros(WINDOW + 1, np.float32)
+    found, scores = np.empty(WINDOW + 1, np.int32), np.empty(WINDOW + 1, np.float32)
     marks = np.zeros(WINDOW + 1, np.uint8)
-    keys = np.zeros(2 * k + 4 * WINDOW, np.uint64)
+    keys = np.empty(2 * k + 2 * WINDOW + 64, np.uint64)
     cell = np.zeros(1, np.float32)
     bits = cell.view(np.uint32)
     for query in range(len(lines.queries) - 1):
         first, size = lines.queries[query], lines.queries[query + 1] - lines.queries[query]
         groups = lines.group[first + size - 1] + 1
         threshold, slack = float(thresholds[query]) * EXACT, 0.0
-        driver, rarest = 0, np.int64(1 << 62)
+        driver, rarest = 0, whole(1 << 62)
         for i in range(size):
             line = first + i
             rows[i], cursors[i], members[i] = lines.row[line], lines.documents[line], lines.group[line]
@@ -68,7 +74,7 @@ def search_and(
             if size == groups and rows[driver] < 0:  # straight to the next document of the rarest term
                 if cursors[driver] >= stops[driver]:
                     break
-                window = max(window, np.int64(docs32[cursors[driver]]) // WINDOW)
+                window = max(window, whole(docs32[cursors[driver]]) // WINDOW)
             base = window * WINDOW
             postings[:groups] = 0
             gives[:groups] = 0
@@ -76,12 +82,12 @@ def search_and(
             for i in range(size):
                 if rows[i] >= 0:
                     at = rows[i] * width + window
-                    starts[i], ends[i] = np.int64(directory[at]), np.int64(directory[at + 1])
+                    starts[i], ends[i] = whole(directory[at]), whole(directory[at + 1])
                     bound = units[i] * np.float32(peaks[at - rows[i]])
                 else:
                     starts[i] = reached(docs32, cursors[i], stops[i], base)
                     at = starts[i]
-                    while at < stops[i] and np.int64(docs32[at]) < base + WINDOW:
+                    while at < stops[i] and whole(docs32[at]) < base + WINDOW:
                         at += 1
                     cursors[i] = ends[i] = at
                     bound = tops[i] if at > starts[i] else np.float32(0)
@@ -101,7 +107,7 @@ def search_and(
             if lacking:
                 continue
             rest = reachable - gives[order[0]]
-            needed, lists, last, count = (threshold - rest) * EXACT, 0, 0, 0
+            needed, lists, last, count, rising = (threshold - rest) * EXACT, 0, 0, 0, True
             for i in range(size):
                 if members[i] == order[0] and ends[i] > starts[i]:
                     lists += 1
@@ -120,23 +126,58 @@ def search_and(
                         accumulate(docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], sums)
                     elif members[i] == order[0]:
                         accumulate(docs32, base, worth, shifts[i], starts[i], ends[i], units[i], sums)
-                count = take_all(needed, sums, sum_bits, found, scores, cell, bits)
+                if postings[order[0]] > REWALK:
+                    count = take_all(needed, sums, sum_bits, found, scores, cell, bits)
+                else:
+                    rising = False
+                    for i in range(size):
+                        if members[i] == order[0] and rows[i] >= 0:
+                            count = take_listed(docs16, 0, starts[i], ends[i], needed, sums, found, scores, count)
+                        elif members[i] == order[0]:
+                            count = take_listed(docs32, base, starts[i], ends[i], needed, sums, found, scores, count)
             if scope.masked:
                 count = unmasked(scope.mask, base, found, scores, count)
             for place in range(1, groups):
                 if count == 0:
                     break
+                # Walking a list is quick, looking a document up in it is not.
+                walk = postings[order[place]] <= LONGER * count
                 for i in range(size):
-                    if members[i] == order[place] and rows[i] >= 0:
+                    if members[i] != order[place]:
+                        continue
+                    if rows[i] >= 0 and walk:
+                        accumulate(docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], sums)
+                    elif walk:
+                        accumulate(docs32, base, worth, shifts[i], starts[i], ends[i], units[i], sums)
+                    elif rows[i] >= 0:
                         look_up(
-                            docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count, True
+                            docs16,
+                            0,
+                            worth,
+                            shifts[i],
+                            starts[i],
+                            ends[i],
+                            units[i],
+                            found,
+                            scores,
+                            marks,
+                            count,
+                            rising,
                         )
-                    elif members[i] == order[place]:
+                    else:
                         look_up(
                             docs32, base, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count,
-                            True,
+                            rising,
                         )  # fmt: skip
-                count = marked(found, scores, marks, count)
+                if not walk:
+                    count = marked(found, scores, marks, count)
+                else:
+                    count = add_sums(sums, found, scores, count)
+                    for i in range(size):
+                        if members[i] == order[place] and rows[i] >= 0:
+                            clear(docs16, 0, starts[i], ends[i], sums)
+                        elif members[i] == order[place]:
+                            clear(docs32, base, starts[i], ends[i], sums)
                 rest -= gives[order[place]]
                 # `rest` has been added to and taken from: a little less than the difference is asked for.
                 count = narrowed(found, scores, count, (threshold - rest) * EXACT)
@@ -149,4 +190,5 @@ def search_and(
             total, threshold = shrink(keys, total, k, slack, threshold, cell, bits)
         total = rescore(arrays, lines, model, windows, query, keys, total, k, cell, bits)
         counts[query] = total
-        out[query, :total] = keys[:total]
+        for place in range(total):
+            out[query, place] = keys[place]

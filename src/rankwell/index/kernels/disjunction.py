@@ -22,11 +22,12 @@ from rankwell.index.kernels.candidates import (
     unmasked,
 )
 from rankwell.index.kernels.impacts import FULL
-from rankwell.index.kernels.selection import EXACT, RAISED, rescore, shrink
-from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, Scope, compiled
+from rankwell.index.kernels.selection import EXACT, RAISED, longest, rescore, shrink
+from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, Scope, compiled, whole
 from rankwell.index.layout import WINDOW, Array
 
-REWALK = 1024  # so few postings are walked again to collect their documents; more, and the window is scanned
+LONGER = 16
+REWALK = 256  # so few postings are walked again to collect their documents; more, and the window is scanned
 
 
 @compiled
@@ -38,16 +39,16 @@ def search_or(
     docs16, docs32, directory = arrays.docs16, arrays.docs32, arrays.directory
     worth, peaks = impacts.postings, impacts.windows
     k, width = scope.k, windows + 1
-    most = np.int64(np.diff(lines.queries).max())
+    most = longest(lines.queries)
     rows, shifts, cursors = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
     stops, starts, ends = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)
     order, units, tops = np.zeros(most, np.int64), np.zeros(most, np.float32), np.zeros(most, np.float32)
     bounds = np.zeros(most, np.float32)
     sums = np.zeros(WINDOW, np.float32)
     sum_bits = sums.view(np.int32)
-    found, scores = np.zeros(WINDOW + 1, np.int32), np.zeros(WINDOW + 1, np.float32)
+    found, scores = np.empty(WINDOW + 1, np.int32), np.empty(WINDOW + 1, np.float32)
     marks = np.zeros(WINDOW + 1, np.uint8)
-    keys = np.zeros(2 * k + 4 * WINDOW, np.uint64)
+    keys = np.empty(2 * k + 2 * WINDOW + 64, np.uint64)
     cell = np.zeros(1, np.float32)
     bits = cell.view(np.uint32)
     for query in range(len(lines.queries) - 1):
@@ -71,7 +72,7 @@ def search_or(
             for i in range(size):
                 if rows[i] >= 0:
                     at = rows[i] * width + window
-                    starts[i], ends[i] = np.int64(directory[at]), np.int64(directory[at + 1])
+                    starts[i], ends[i] = whole(directory[at]), whole(directory[at + 1])
                     if ends[i] == starts[i]:
                         continue
                     bound = units[i] * np.float32(peaks[at - rows[i]])
@@ -86,7 +87,7 @@ def search_or(
                 else:
                     at = cursors[i]
                     starts[i] = at
-                    while at < stops[i] and np.int64(docs32[at]) < base + WINDOW:
+                    while at < stops[i] and whole(docs32[at]) < base + WINDOW:
                         at += 1
                     cursors[i] = ends[i] = at
                     if at > starts[i]:
@@ -106,7 +107,15 @@ def search_or(
                 postings += ends[last] - starts[last]
             if walked == 0:
                 continue
-            needed, rising, count = threshold - rest, True, 0
+            # Walking a list is quick, looking a document up in it is not: lists that are not much longer than what
+            # is walked anyway are walked too.
+            while spare > 0 and ends[order[spare - 1]] - starts[order[spare - 1]] <= LONGER * postings:
+                spare -= 1
+                last = order[spare]
+                rest -= bounds[last]
+                walked += 1
+                postings += ends[last] - starts[last]
+            needed, rising, count = (threshold - rest) * EXACT, True, 0
             if walked == 1 and rows[last] >= 0:
                 count = take_single(
                     docs16, 0, worth, shifts[last], starts[last], ends[last], units[last], needed, found, scores
@@ -137,9 +146,7 @@ def search_or(
             while spare > 0 and count > 0:
                 spare -= 1
                 i = order[spare]
-                look_up(
-                    docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count, rising
-                )
+                look_up(docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count, rising)
                 rest -= bounds[i]
                 # `rest` has been added to and taken from: a little less than the difference is asked for.
                 count = narrowed(found, scores, count, (threshold - rest) * EXACT)
@@ -152,4 +159,5 @@ def search_or(
             total, threshold = shrink(keys, total, k, slack, threshold, cell, bits)
         total = rescore(arrays, lines, model, windows, query, keys, total, k, cell, bits)
         counts[query] = total
-        out[query, :total] = keys[:total]
+        for place in range(total):
+            out[query, place] = keys[place]

@@ -7,9 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from rankwell.index.kernels.keys import keep_best, key_of
-from rankwell.index.kernels.postings import frequency
-from rankwell.index.kernels.types import Arrays, Lines, Model, Scope, compiled
-from rankwell.index.layout import WINDOW, Array
+from rankwell.index.kernels.postings import large_frequency
+from rankwell.index.kernels.selection import longest
+from rankwell.index.kernels.types import Arrays, Lines, Model, Scope, compiled, whole
+from rankwell.index.layout import LARGE, WINDOW, Array
 
 
 @compiled
@@ -20,8 +21,11 @@ def score_list(
 ) -> None:  # fmt: skip
     """Add a list's part of a window to the sums. `group` -1: any term will do, else those before it must be there."""
     for at in range(start, end):
-        local = np.int64(documents[at]) - base
-        tf = float(frequency(frequencies, large_at, large, at + shift))
+        local = whole(documents[at]) - base
+        frequency = whole(frequencies[at + shift])
+        if frequency == LARGE:
+            frequency = large_frequency(large_at, large, at + shift)
+        tf = float(frequency)
         sums[local] += weight * tf / (tf + k1 * (1 - b + b * float(lengths[local]) / average))
         if group < 0:
             reached[local] = 1
@@ -38,13 +42,15 @@ def search_all(
     frequencies, large_at, large = arrays.frequencies, arrays.large_at, arrays.large
     k1, b, averages = model.k1, model.b, model.averages
     masked, mask, k = scope.masked, scope.mask, scope.k
+    cursors = np.zeros(longest(lines.queries), np.int64)
     sums, reached = np.zeros(WINDOW, np.float64), np.zeros(WINDOW, np.int32)
-    keys = np.zeros(2 * k + 4 * WINDOW, np.uint64)
+    keys = np.empty(2 * k + 2 * WINDOW + 64, np.uint64)
     cell = np.zeros(1, np.float32)
     bits = cell.view(np.uint32)
     for query in range(len(lines.queries) - 1):
         first, end = lines.queries[query], lines.queries[query + 1]
-        cursors = lines.documents[first:end].copy()
+        for line in range(first, end):
+            cursors[line - first] = lines.documents[line]
         wanted = lines.group[end - 1] + 1 if every else 1
         total, least = 0, np.uint64(0)
         for window in range(windows):
@@ -55,14 +61,14 @@ def search_all(
                 shift, group = lines.start[line] - lines.documents[line], lines.group[line] if every else -1
                 start = cursors[i]
                 if row >= 0:
-                    cursors[i] = np.int64(directory[row * (windows + 1) + window + 1])
+                    cursors[i] = whole(directory[row * (windows + 1) + window + 1])
                     score_list(
                         docs16, 0, frequencies, large_at, large, lengths[space, base : base + limit], shift,
                         start, cursors[i], lines.weight[line], k1, b, averages[space], group, sums, reached,
                     )  # fmt: skip
                 else:
                     stop = lines.documents[line] + lines.size[line]
-                    while cursors[i] < stop and np.int64(docs32[cursors[i]]) < base + WINDOW:
+                    while cursors[i] < stop and whole(docs32[cursors[i]]) < base + WINDOW:
                         cursors[i] += 1
                     score_list(
                         docs32, base, frequencies, large_at, large, lengths[space, base : base + limit], shift,
@@ -86,4 +92,5 @@ def search_all(
             keep_best(keys, total, k)
             total = k
         counts[query] = total
-        out[query, :total] = keys[:total]
+        for place in range(total):
+            out[query, place] = keys[place]

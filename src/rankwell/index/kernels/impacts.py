@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwell.index.kernels.postings import frequency
-from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, compiled
-from rankwell.index.layout import WINDOW, Array
+from rankwell.index.kernels.postings import large_frequency
+from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, compiled, whole
+from rankwell.index.layout import LARGE, WINDOW, Array
 
 FULL = 65535.0  # the impact 1.0
 BINS = 1024
@@ -34,11 +34,14 @@ def prepare(
             while row >= 0 and at >= end:
                 window += 1
                 base = window * WINDOW
-                end = np.int64(directory[row * (windows + 1) + window + 1])
-            number = base + np.int64(docs16[at]) if row >= 0 else np.int64(docs32[at])
-            tf = float(frequency(frequencies, large_at, large, at + shift))
+                end = whole(directory[row * (windows + 1) + window + 1])
+            number = base + whole(docs16[at]) if row >= 0 else whole(docs32[at])
+            frequency = whole(frequencies[at + shift])
+            if frequency == LARGE:
+                frequency = large_frequency(large_at, large, at + shift)
+            tf = float(frequency)
             part = FULL * tf / (tf + k1 * (1 - b + b * float(lengths[space, number]) / average))
-            impact = np.int64(part)
+            impact = whole(part)
             if impact < part:
                 impact += 1
             impacts.postings[at + shift] = impact

@@ -1,47 +1,29 @@
 """Single postings."""
 
-# ruff: noqa: PLR0917 -- kernels take plain arrays, see the package
-
 from __future__ import annotations
 
-import numpy as np
-
-from rankwell.index.kernels.types import compiled
-from rankwell.index.layout import LARGE, WINDOW, Array
-
-
-@compiled
-def frequency(frequencies: Array, large_at: Array, large: Array, posting: int) -> int:
-    """How often the term is in the document of a posting."""
-    found = np.int64(frequencies[posting])
-    if found == LARGE:
-        found = np.int64(large[np.searchsorted(large_at, posting)])
-    return found
+from rankwell.index.kernels.types import compiled, whole
+from rankwell.index.layout import Array
 
 
 @compiled
 def reached(documents: Array, low: int, high: int, wanted: int) -> int:
-    """The first place from `low` to before `high` whose document is not below the wanted one."""
-    while low < high:
-        middle = (low + high) >> 1
-        if np.int64(documents[middle]) < wanted:
-            low = middle + 1
-        else:
-            high = middle
+    """The first place from `low` to before `high` whose document is not below the wanted one.
+
+    Written so that the compiler needs no branch: where a document is can not be foreseen, and guessing wrong is dear.
+    """
+    size = high - low
+    while size > 0:
+        half = (size + 1) >> 1
+        low += half if whole(documents[low + half - 1]) < wanted else 0
+        size -= half
     return low
 
 
 @compiled
-def find(
-    docs16: Array, docs32: Array, directory: Array, windows: int, row: int, first: int, size: int, number: int
-) -> int:
-    """The place of a document in a list (counted from the list's first), or -1."""
-    if row >= 0:
-        window = number // WINDOW
-        start = np.int64(directory[row * (windows + 1) + window])
-        end = np.int64(directory[row * (windows + 1) + window + 1])
-        local = number - window * WINDOW
-        at = reached(docs16, start, end, local)
-        return at - first if at < end and np.int64(docs16[at]) == local else -1
-    at = reached(docs32, first, first + size, number)
-    return at - first if at < first + size and np.int64(docs32[at]) == number else -1
+def large_frequency(large_at: Array, large: Array, posting: int) -> int:
+    """How often a term is in a document where that does not fit into a byte.
+
+    Callers look at the byte themselves: this call for every posting would cost more than all else that is done there.
+    """
+    return whole(large[reached(large_at, 0, len(large_at), posting)])

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
+import numpy as np
 
 from rankwell.index.layout import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+# Signed, whatever it is made of: numba's `int` keeps unsigned numbers so, and those beside signed ones become floats.
+whole: Callable[[Any], int] = cast("Any", np.int64)
 
 
 class Arrays(NamedTuple):
