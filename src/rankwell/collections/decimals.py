@@ -26,6 +26,10 @@ ONES, ZEROS, POINTS, NINES_TO_HIGH, HIGH = (
     np.uint64(0x0101010101010101 * byte) for byte in (1, ord("0"), ord("."), 0x80 - 10, 0x80)
 )
 
+# For a number of so many bytes: how far it is from the end of a word, and zeros ("0") in its place.
+SHIFTS: Words = np.array([8 * min(WORD - size, WORD - 1) for size in range(WORD + 1)], dtype=np.uint64)
+SHIFTED_ZEROS: Words = ZEROS << SHIFTS
+
 
 def word_view(buffer: Bytes, beyond: int) -> Words:
     """The eight bytes that start at each place of the buffer, as a number; `beyond` zeros follow its end."""
@@ -72,11 +76,10 @@ def _bytes_that_are(wanted: np.uint64, words: Words) -> Words:
 def _digits(words: Words, lengths: Places) -> npt.NDArray[np.float64] | None:
     """The numbers that the first `lengths` bytes of each word spell; None where one of them is no digit.
 
-    The bytes are shifted to the end of the word, so that zeros stand before them, and then added up in pairs, in fours
-    and in eights (Lemire, "Quickly parsing eight digits", 2018).
+    The bytes are shifted to the end of the word, which drops what follows them and puts zeros before them, and then
+    added up in pairs, in fours and in eights (Lemire, "Quickly parsing eight digits", 2018).
     """
-    shift = (np.uint64(8) * (WORD - lengths).astype(np.uint64)).astype(np.uint64)
-    digits = ((words & MASKS[lengths]) << shift) - (ZEROS << shift)
+    digits = (words << SHIFTS[lengths]) - SHIFTED_ZEROS[lengths]
     if (((digits + NINES_TO_HIGH) | digits) & HIGH).any():
         return None
     pairs = digits * np.uint64(10) + (digits >> np.uint64(8))

@@ -193,7 +193,8 @@ def _queries(columns: list[npt.NDArray[np.bytes_]]) -> _Queries:
     sizes: list[int] = []
     parts, last, together = [], -1, True
     for column in columns:
-        changes = np.concatenate(([0], np.flatnonzero(column[1:] != column[:-1]) + 1, [len(column)]))
+        words = column.view("<u8").reshape(len(column), -1)  # compared as numbers, which is quicker than as text
+        changes = np.concatenate(([0], np.flatnonzero((words[1:] != words[:-1]).any(axis=1)) + 1, [len(column)]))
         spans = np.diff(changes)
         names = [codes.setdefault(name, len(codes)) for name in column[changes[:-1]].tolist()]
         sizes += [0] * (len(codes) - len(sizes))
