@@ -125,9 +125,16 @@ def test_a_wrong_parameter_is_named(parameters, message) -> None:
         Analyzer(**parameters)
 
 
-@pytest.mark.parametrize("config", [{"version": 99}, {"langauge": "english"}])
-def test_a_config_of_another_time_is_refused(config) -> None:
-    with pytest.raises(ParameterError):
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"version": 1}, "analyzer version: expected 2, found 1: build the index anew"),
+        ({"version": 99}, "analyzer version: expected 2, found 99: please update Rankwell"),
+        ({"langauge": "english"}, 'expected only language, .* found "langauge"'),
+    ],
+)
+def test_a_config_of_another_time_is_refused(config, message) -> None:
+    with pytest.raises(ParameterError, match=message):
         Analyzer.from_config(config)
 
 

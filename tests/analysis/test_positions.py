@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rankwell.analysis import Analyzer
 
-AWKWARD = "ab theS5'\u2019-\u0301\u00ad\u200d\ufe0fİIΣςé日本ｱﾞがか\u3099か\u309aᄀ\u1161\u11a8각\uff21X\ud800"
+AWKWARD = "ab theS57.,'\u2019-\u0301\u00ad\u200d\ufe0fİIΣςé日本ｱﾞがか\u3099か\u309aᄀ\u1161\u11a8각\uff21X\ud800"
 texts = st.text(st.one_of(st.sampled_from(AWKWARD), st.characters(exclude_categories=())))
 analyzers = st.sampled_from(
     [
@@ -46,6 +46,7 @@ def test_stop_words_leave_a_gap() -> None:
         ("e\u0301te\u0301 over", ["e\u0301te\u0301", "over"]),
         ("İİ Xİ over", ["İİ", "Xİ", "over"]),
         ("infec\u00adtion\u00ad \u00ad over", ["infec\u00adtion", "over"]),
+        ("0.5, 1,\u00ad000. over", ["0.5", "1,\u00ad000", "over"]),
         ("\u0301dog\u2019s over", ["dog\u2019s", "over"]),
     ],
 )

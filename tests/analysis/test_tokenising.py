@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rankwell.analysis import Analyzer
 
 AWKWARD = (
-    "ab sS5'\u2019-_=\u0301\u0338\u0323\u00ad\u200b\u200d\ufe0f\u00b2İΣςẞJ\u030cé"
+    "ab sS57.,'\u2019-_=\u0301\u0338\u0323\u00ad\u200b\u200d\ufe0f\u00b2İΣςẞJ\u030cé"
     "\u0345ᄀ\u1161\u11a8हिक्\u0660😀❤\x00\ud800\ue000"
 )
 texts = st.text(st.one_of(st.sampled_from(AWKWARD), st.characters(exclude_categories=())))
@@ -38,6 +38,12 @@ def joins(before: str, after: str) -> bool:
     return before[-1] not in "0123456789" or possessive
 
 
+def in_number(text: str, at: int) -> bool:
+    """Whether the sign at this place stands between two digits."""
+    around = text[at - 1 : at] + text[at + 1 : at + 2]
+    return text[at] in ".," and len(around) == 2 and set(around) <= set("0123456789")
+
+
 def reference(text: str, *, english: bool) -> list[str]:
     lowered = "".join(char.lower() for char in text if not is_invisible(char))
     text = normalize("NFC", lowered).replace("ς", "\u03c3")
@@ -48,6 +54,8 @@ def reference(text: str, *, english: bool) -> list[str]:
             found[-1] += char
         elif english and char in "'\u2019" and token and joins(text[:at], text[at + 1 :]):
             found[-1] += "'"
+        elif in_number(text, at):
+            found[-1] += char
         else:
             found.append("")
     return [token.removesuffix("'s") if english else token for token in found if token]
@@ -55,6 +63,7 @@ def reference(text: str, *, english: bool) -> list[str]:
 
 @given(texts)
 @example("don\u2019t dog's 5'UTR covid-19's a''b 'quoted' rock'n'roll dogs' 's")
+@example("0.5 1,000.25 v1.2.3b 1..2 .5 5. 1.,2 3.5's 1\u00ad.\u200d5 1\u0301.5 1.5.x5.5")
 @example("=\u0338's a=\u0338'b \u0301a a'\u0301b")
 def test_english_tokens_equal_the_reference(text: str) -> None:
     assert tokens["english"](text) == reference(text, english=True)
@@ -84,6 +93,8 @@ def test_composed_and_decomposed_text_give_the_same_tokens(text: str, form: str)
         ("Don't DON\u2019T", ["don't", "don't"]),
         ("the dog's, the dogs' and O\u2019Reilly\u2019s", ["the", "dog", "the", "dogs", "and", "o'reilly"]),
         ("COVID-19's 5'UTR 5'-3'", ["covid", "19", "5", "utr", "5", "3"]),
+        ("0.5 mg, v1.2 (1,000 of 3.11.4).", ["0.5", "mg", "v1.2", "1,000", "of", "3.11.4"]),
+        ("1. 2, .5 1..2 U.S. e.g.5", ["1", "2", "5", "1", "2", "u", "s", "e", "g", "5"]),
         ("'quoted' \u2018words\u2019 a''b", ["quoted", "words", "a", "b"]),
         ("infec\u00adtion", ["infection"]),
         ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
@@ -103,6 +114,15 @@ def test_an_apostrophe_separates_in_other_languages() -> None:
 
 def test_turkish_has_two_letters_i() -> None:
     assert Analyzer("turkish", stemmer=False)("ISPARTA Isparta İzmir izmir") == ["\u0131sparta"] * 2 + ["izmir"] * 2
+
+
+@pytest.mark.parametrize("language", ["english", "turkish", "german", "cjk", "none"])
+def test_a_number_is_one_token_in_every_language(language: str) -> None:
+    assert Analyzer(language)("1.5 naïve 10,000") == ["1.5", *Analyzer(language)("naïve"), "10,000"]
+
+
+def test_full_width_numbers_are_those_of_ascii() -> None:
+    assert Analyzer("cjk")("\uff13\uff0e\uff11\uff14円\uff0c\uff11\uff0c\uff10\uff10\uff10") == ["3.14", "円", "1,000"]
 
 
 def test_a_token_is_cut_to_255_characters() -> None:

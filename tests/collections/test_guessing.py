@@ -7,7 +7,7 @@ import pytest
 
 from rankwell.collections import open_collection, read_documents, read_qrels, read_queries, read_run
 from rankwell.collections.lines import HEAD, head
-from rankwell.core import ParameterError, RankwellError
+from rankwell.core import FormatError, ParameterError, RankwellError
 
 DOCUMENTS = {
     "jsonl": '{"id": "1", "text": "a"}\n',
@@ -78,8 +78,8 @@ def test_what_is_no_collection_is_answered_with_what_was_tried(tmp_path: Path, t
         read_documents(path)
     assert str(caught.value) == (
         f"{path}: cannot tell the format of these documents: tried beir, cord19, csv, csv-semicolon, folder, jsonl, "
-        f"msmarco-document, msmarco-passage, msmarco-top1000, parquet, smart, trec, tsv, found {shown} in line 1; "
-        "name it with --format (--from in convert)"
+        f"msmarco-document, msmarco-passage, msmarco-top1000, parquet, pubmed-xml, smart, trec, tsv, found {shown} "
+        "in line 1; name it with --format (--from in convert)"
     )
 
 
@@ -104,7 +104,7 @@ def test_runs_and_judgments_are_not_taken_for_each_other(tmp_path: Path) -> None
 
 
 def test_an_empty_file_is_empty_where_its_name_tells_the_format(tmp_path: Path) -> None:
-    for name in ("d.jsonl", "d.csv", "d.tsv", "d.sgml", "d.all"):
+    for name in ("d.jsonl", "d.sgml", "d.all"):
         (tmp_path / name).write_bytes(b"")
         assert list(read_documents(tmp_path / name)) == []
     (tmp_path / "x.qrels").write_bytes(b"\n")
@@ -114,6 +114,13 @@ def test_an_empty_file_is_empty_where_its_name_tells_the_format(tmp_path: Path) 
     (tmp_path / "x").write_bytes(b"\xef\xbb\xbf")
     with pytest.raises(RankwellError, match="found an empty file; name it with --format"):
         read_documents(tmp_path / "x")
+
+
+@pytest.mark.parametrize(("name", "content"), [("d.csv", b""), ("d.tsv", b"\n\n"), ("d.csv", b"\xef\xbb\xbf")])
+def test_a_table_without_a_header_is_no_table(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FormatError, match=f"{name}:1: expected a header that names the columns, found an empty file"):
+        read_documents(tmp_path / name)
 
 
 def test_folders_without_text_files_say_so(tmp_path: Path) -> None:

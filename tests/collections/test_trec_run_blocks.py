@@ -92,8 +92,8 @@ LINE = "1 Q0 {docno} 1 {score} tag\n"
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("1 Q0 d 1 2.5", 'expected 6 columns (qid Q0 docno rank score tag), not 5, found "1 Q0 d 1 2.5"'),
-        ("1 Q0 d d 1 2.5 t", 'expected 6 columns (qid Q0 docno rank score tag), not 7, found "1 Q0 d d 1 2.5 t"'),
+        ("1 Q0 d 1 2.5", 'expected 6 columns (qid Q0 docno rank score tag), found 5: "1 Q0 d 1 2.5"'),
+        ("1 Q0 d d 1 2.5 t", 'expected 6 columns (qid Q0 docno rank score tag), found 7: "1 Q0 d d 1 2.5 t"'),
         ("1 Q0 d 1 nan t", 'expected a finite score, found "1 Q0 d 1 nan t"'),
         ("1 Q0 d 1 -inf t", 'expected a finite score, found "1 Q0 d 1 -inf t"'),
         ("1 Q0 d 1 1e39 t", 'expected a finite score, found "1 Q0 d 1 1e39 t"'),
@@ -159,3 +159,34 @@ def test_equal_hashes_alone_are_no_double(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_run_of_comments_is_an_empty_run(tmp_path: Path) -> None:
     (tmp_path / "x.run").write_text("# nothing\n\n")
     assert list(read_run(tmp_path / "x.run", "trec")) == []
+
+
+def test_a_first_line_that_lacks_a_column_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.trec").write_text("301 Q0 FBIS3-10082 1 12.4\n")
+    with pytest.raises(FormatError) as caught:
+        read_run(tmp_path / "x.trec")
+    expected = 'expected 6 columns (qid Q0 docno rank score tag), found 5: "301 Q0 FBIS3-10082 1 12.4"'
+    assert str(caught.value) == f"{tmp_path / 'x.trec'}:1: {expected}"
+
+
+def test_a_run_is_read_in_its_encoding(tmp_path: Path) -> None:
+    (tmp_path / "x.run").write_bytes("q\u00e4 Q0 d\u00a01 1 2.5 t\u00fc\nq\u00e4 Q0  d2 2 1.5 t\n".encode("latin-1"))
+    run = read_run(tmp_path / "x.run", reading=Reading("latin-1"))
+    assert run.to_dict() == {"q\u00e4": {"d\u00a01": 2.5, "d2": 1.5}}
+    assert run.tag == "t\u00fc"
+    with pytest.raises(FormatError, match=r"x\.run:1: expected UTF-8 text \(for another encoding use --encoding\)"):
+        read_run(tmp_path / "x.run")
+
+
+def test_a_line_that_is_not_in_the_encoding_is_left_out_and_told(tmp_path: Path) -> None:
+    (tmp_path / "x.run").write_bytes(b"q Q0 d1 1 3 t\nq Q0 d\x81 2 2 t\nq Q0 d\xe4 3 1 t\n")
+    reading = Reading("cp1252", Problems(skip=True))
+    assert read_run(tmp_path / "x.run", reading=reading).to_dict() == {"q": {"d1": 3.0, "d\u00e4": 1.0}}
+    said = "expected CP1252 text, found byte 0x81 at column 7; for another encoding use --encoding"
+    assert [str(problem) for problem in reading.problems.found] == [f"{tmp_path / 'x.run'}:2: {said}"]
+
+
+def test_a_document_twice_is_told_in_any_encoding(tmp_path: Path) -> None:
+    (tmp_path / "x.run").write_bytes(b"q Q0 d\xe4 1 3 t\nq Q0 d\xe4 2 2 t\n")
+    with pytest.raises(FormatError, match=r'x\.run:2: expected each document once .* found "d\u00e4" a second time'):
+        read_run(tmp_path / "x.run", reading=Reading("latin-1"))

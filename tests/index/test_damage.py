@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwell import Document, RankwellError
+from rankwell import Analyzer, Document, RankwellError
 from rankwell.index import Index, IndexWriter, Scoring
 from rankwell.index.blocks import HEADER, MAGIC
 
@@ -112,6 +112,16 @@ def test_a_newer_version_is_named(original, tmp_path) -> None:
     segment.write_bytes(HEADER.pack(MAGIC, b"segment", 9) + data[HEADER.size :])
     with pytest.raises(RankwellError, match=r"newer Rankwell \(format 9"):
         Index.open(folder)
+
+
+def test_an_index_of_older_terms_is_to_be_built_anew(tmp_path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankwell.analysis.analyzer.VERSION", 1)
+        with IndexWriter(tmp_path / "old") as writer:
+            writer.add(Document("d", {"text": "0.5 mg"}))
+    for opened in (Index.open, IndexWriter, lambda path: IndexWriter(path, Analyzer())):
+        with pytest.raises(RankwellError, match=r"old: analyzer version: expected 2, found 1: build the index anew$"):
+            opened(tmp_path / "old")
 
 
 def test_a_missing_file_is_named(original, tmp_path) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import string
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rankwell import Analyzer, Document, Run, open_collection
-from rankwell.analysis import STOPWORDS
 from rankwell.core import ParameterError
 from rankwell.evaluate import evaluate
 from rankwell.index import IDFS, Hits, Index, IndexWriter, Scoring
+from rankwell.index.layout import WINDOW
 from rankwell.index.loading import kernels
 
 PLAIN = Analyzer("english", stopwords="none", stemmer=False)
@@ -152,6 +151,52 @@ def test_pruned_ranking_equals_exhaustive_at_length(tmp_path_factory, data, seed
 
 
 @pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("size", [WINDOW - 1, WINDOW, WINDOW + 1, 2 * WINDOW])
+def test_documents_at_the_borders_of_windows_are_found(tmp_path, size) -> None:
+    with IndexWriter(tmp_path / "i", PLAIN) as writer:
+        for number in range(size):
+            near = any(abs(number - size + 1 - border) <= 1 for border in range(-size, WINDOW + 1, WINDOW))
+            words = ["all", "edge" if near or number in {0, size - 1} else "inside", f"w{number % 3}"]
+            writer.add(Document(f"d{number:05d}", {"text": " ".join(words)}))
+        for number in (0, 7, size - 1):
+            writer.delete(f"d{number:05d}")
+    index = Index.open(tmp_path / "i")
+    for match in ("or", "and"):
+        for query in ("edge", "edge all", "w1 edge", "all w2", "edge w0 w1"):
+            for k in (1, 3, 500, size):
+                scoring = Scoring(match=match)
+                assert_same(index.search(query, k, scoring), scanned(index, query, k, scoring))
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("match", ["or", "and"])
+def test_weights_that_float32_cannot_hold_change_no_ranking(tmp_path, match) -> None:
+    index = random_index(tmp_path / "i", 3, 2000, commits=1, deletes=9)
+    for weight in (5e-324, 1e-40, 1e-21, 1e-19, 1e29, 1e31, 3e38, 1e300):
+        for weights in ({"text": weight}, {"text": weight, "title": 1.0}):
+            scoring = Scoring(weights=weights, match=match)
+            with np.errstate(over="ignore", under="ignore"):
+                assert_same(index.search(["w1 w2", "w9"], 5, scoring), scanned(index, ["w1 w2", "w9"], 5, scoring))
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("match", ["or", "and"])
+def test_any_k1_gives_the_exhaustive_ranking(tmp_path, match) -> None:
+    index = random_index(tmp_path / "i", 4, 2000, commits=1, deletes=0)
+    for k1 in (5e-324, 1e-10, 1e5, 1e9):
+        scoring = Scoring(k1=k1, match=match)
+        assert_same(index.search("w1 w2", 5, scoring), scanned(index, "w1 w2", 5, scoring))
+
+
+@pytest.mark.usefixtures("compiled")
+def test_scores_that_vanish_below_zero_tie_with_zero(build) -> None:
+    index = build({f"d{number}": "x" if number % 2 else "y" for number in range(6)})
+    query = {"x": -1e-60, "y": 1e-60}
+    assert index.search(query).docnos.tolist() == ["d5", "d4", "d3", "d2", "d1", "d0"]
+    assert_same(index.search(query), scanned(index, query, 10, Scoring()))
+
+
+@pytest.mark.usefixtures("compiled")
 def test_equal_documents_are_ranked_by_id_descending(tmp_path) -> None:
     with IndexWriter(tmp_path / "i", PLAIN) as writer:
         for number in range(30_000):
@@ -219,7 +264,8 @@ def test_a_field_that_does_not_exist_is_refused_with_those_that_do(build) -> Non
 
 
 @pytest.mark.parametrize(
-    "options", [{"k1": -1}, {"b": 2}, {"idf": "none"}, {"match": "xor"}, {"weights": {}}, {"weights": {"a": -1}}]
+    "options",
+    [{"k1": -1}, {"k1": 1e10}, {"b": 2}, {"idf": "none"}, {"match": "xor"}, {"weights": {}}, {"weights": {"a": -1}}],
 )
 def test_parameters_out_of_range_are_refused(options) -> None:
     with pytest.raises(ParameterError):
@@ -294,19 +340,13 @@ def test_scores_equal_those_of_bm25s_on_every_document(data, tmp_path, name) -> 
         assert [found[docno] for docno in ids.tolist()] == pytest.approx(expected.tolist(), abs=1e-4)
 
 
-LETTERS = tuple(string.ascii_lowercase + string.digits)
-
-
 @pytest.mark.parametrize(
     ("analyzer", "expected", "tolerance"),
-    [
-        (Analyzer(stopwords=(*sorted(STOPWORDS["lucene"]), *LETTERS)), 0.679, 0.005),
-        (Analyzer(), 0.6857, 0.0005),
-    ],
-    ids=["as-published", "default"],
+    [(Analyzer(stemmer="porter"), 0.679, 0.005), (Analyzer(), 0.6851, 0.0005)],
+    ids=["lucene", "default"],
 )
 def test_scifact_is_ranked_as_well_as_published(data, tmp_path, analyzer, expected, tolerance) -> None:
-    """0.679 was measured with a tokeniser that drops words of one character; ours keeps them, which gains a little."""
+    """0.679 is what others publish; Lucene's English analysis stems as Porter did first, our default gains a little."""
     collection = open_collection(data / "scifact")
     with IndexWriter(tmp_path / "i", analyzer) as writer:
         writer.add_all(collection.documents())

@@ -9,6 +9,8 @@ import pytest
 
 from rankwell import Analyzer, Document, RankwellError
 from rankwell.index import Index, IndexWriter, Scoring
+from rankwell.index.manifest import SegmentEntry
+from rankwell.index.tiers import to_merge
 
 ANIMALS = {"d1": "the quick brown fox", "d2": "the lazy dog", "d3": "a quick dog"}
 
@@ -329,3 +331,11 @@ def test_what_is_no_index_is_said_to_be_none(tmp_path) -> None:
         IndexWriter(tmp_path)
     with pytest.raises(RankwellError, match="expected a folder for an index, found a file"):
         IndexWriter(tmp_path / "file")
+
+
+def test_segments_that_would_not_fit_into_one_are_left_alone() -> None:
+    def entries(tokens: int) -> list[SegmentEntry]:
+        return [SegmentEntry(f"{n}.segment", 1, 1, 9, 9, {"": 9}, {"": tokens}) for n in range(8)]
+
+    assert len(list(to_merge(entries(1 << 28)))) == 1
+    assert list(to_merge(entries(1 << 30))) == []

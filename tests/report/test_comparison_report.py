@@ -61,6 +61,8 @@ def test_the_compact_table_puts_marks_behind_means() -> None:
     }
     table = compact_table(compare(judgments, runs, ["RR@10"]))
     assert [row[1] for row in table.rows] == ["0.5000", "1.0000****"]
+    assert json.loads(table.render("json")) == [{"run": "bad", "RR@10": 0.5}, {"run": "good", "RR@10": 1.0}]
+    assert table.render("csv").split() == ["run,RR@10", "bad,0.5", "good,1.0"]
 
 
 def test_grades_on_top_add_up() -> None:

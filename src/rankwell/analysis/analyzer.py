@@ -14,9 +14,10 @@ from rankwell.analysis.cjk import bigram_spans, bigrams, pieces
 from rankwell.analysis.stopwords import STOPWORDS
 from rankwell.analysis.terms import ENGLISH_TIOUS, Terms, leading_marks, stemmer, token
 from rankwell.core import ParameterError
+from rankwell.core.errors import Phrase
 
 # Raised whenever the same text would give other terms, so that an index can tell.
-VERSION = 1
+VERSION = 2
 
 SNOWBALL = frozenset(Stemmer.algorithms())
 STEMMERS = tuple(sorted(SNOWBALL | {ENGLISH_TIOUS, "none"}))
@@ -84,7 +85,9 @@ class Analyzer:
         parameters = dict(config)
         version = parameters.pop("version", VERSION)
         if version != VERSION:
-            raise ParameterError("analyzer version", expected=str(VERSION), found=version)
+            known = isinstance(version, int) and version < VERSION
+            way_out = "build the index anew" if known else "please update Rankwell"
+            raise ParameterError("analyzer version", expected=str(VERSION), found=Phrase(f"{version}: {way_out}"))
         unknown = parameters.keys() - cls.__dataclass_fields__.keys()
         if unknown:
             expected = "only " + ", ".join(cls.__dataclass_fields__)

@@ -17,6 +17,12 @@ MANY_CHANGES = 64
 # joined: "COVID-19's" is 19's, but "5'UTR" is two words. The leading literal lets `re` jump from one to the next.
 SEPARATING_APOSTROPHE = re.compile(r"'(?:(?<![^ ']')|(?![^ '0-9])|(?<=[0-9]')(?!s(?![^ '])))")
 
+# A full stop or comma between two digits belongs to the number, as in Unicode's UAX #29 (rules WB11 and WB12). Bytes
+# are brought to three kinds first, because looking for one run of bytes is far quicker than any pattern.
+DIGIT, SIGN, OTHER = b"0. "
+KINDS = bytes(DIGIT if code in b"0123456789" else SIGN if code in b".," else OTHER for code in range(256))
+SIGN_IN_NUMBER = bytes((DIGIT, SIGN, DIGIT))
+
 
 def is_word_character(char: str) -> bool:
     """Letters, digits and the marks that combine with them (without which Hindi or Arabic words would break)."""
@@ -47,10 +53,14 @@ class Preparation:
     def __call__(self, text: str) -> str:
         """The words of a text, lower-cased, with spaces between them (and at either end)."""
         if text.isascii() and not self.turkish:
-            prepared = text.encode().translate(self.table).decode()
+            encoded = text.encode()
         else:
-            encoded = self._lower(text).encode("utf-8", "surrogatepass")
-            prepared = self._fold(encoded).translate(self.table).decode()
+            encoded = self._fold(self._lower(text).encode("utf-8", "surrogatepass"))
+        kinds = encoded.translate(KINDS)
+        if SIGN_IN_NUMBER in kinds:
+            prepared = self._with_signs(encoded, kinds).decode()
+        else:
+            prepared = encoded.translate(self.table).decode()
         if self.joins_apostrophes and "'" in prepared:
             return SEPARATING_APOSTROPHE.sub(" ", prepared)
         return prepared
@@ -64,6 +74,15 @@ class Preparation:
             return None
         widths = {char: len(self._folded_text(self._lower(char))) for char in set(text)}
         return [at for at, char in enumerate(text) for _ in range(widths[char])]
+
+    def _with_signs(self, encoded: bytes, kinds: bytes) -> bytearray:
+        """The words, with the signs that stand inside numbers."""
+        words = bytearray(encoded.translate(self.table))
+        at = kinds.find(SIGN_IN_NUMBER)
+        while at >= 0:
+            words[at + 1] = encoded[at + 1]
+            at = kinds.find(SIGN_IN_NUMBER, at + 2)  # the digit behind one sign may stand before the next
+        return words
 
     def _ascii(self, code: int) -> int:
         char = chr(code)
@@ -102,7 +121,8 @@ class Preparation:
             return ""
         if char == CURLY_APOSTROPHE and self.joins_apostrophes:
             return "'"
-        if not is_word_character(char):
+        is_wide_ascii = self.joins_widths and "\uff01" <= char <= "\uff5e"
+        if not is_word_character(char) and not is_wide_ascii:
             return " "
         if char == FINAL_SIGMA:  # lower-casing gives either sigma, depending on what follows the word
             return SIGMA

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,19 @@ import typer
 
 from rankwell.cli import options
 from rankwell.cli.session import reading
+from rankwell.collections import Reading
+from rankwell.core import Document, RankwellError
+
+
+def at_least_one(documents: Iterable[Document], source: str, how: Reading) -> Iterator[Document]:
+    """The documents, of which there must be one: an index of nothing is hardly what was meant."""
+    empty = True
+    for document in documents:
+        empty = False
+        yield document
+    if empty:
+        bad = f" ({how.problems.count:,} bad records left out)" if how.problems.count else ""
+        raise RankwellError(f"{source}: expected documents, found none{bad}")
 
 
 def index(
@@ -33,7 +47,6 @@ def index(
     """Index documents. Every other column becomes metadata that --filter can ask for."""
     from rankwell.analysis import parse_analyzer
     from rankwell.collections import ColumnChoice, open_collection, unique
-    from rankwell.core import RankwellError
     from rankwell.index import Index, IndexWriter, is_index, with_metadata_names
 
     if is_index(out) and not append:
@@ -41,7 +54,7 @@ def index(
     choice = ColumnChoice.parse(id_column, fields, metadata)
     collection = open_collection(source, format)
     with reading(f"indexing {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
-        documents = collection.documents(how, choice)
+        documents = at_least_one(collection.documents(how, choice), source, how)
         if append and is_index(out):
             writer = IndexWriter(out)
         else:

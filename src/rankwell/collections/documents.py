@@ -14,6 +14,7 @@ from rankwell.collections.formats.folder import TextFolder
 from rankwell.collections.formats.jsonl import JsonLines
 from rankwell.collections.formats.msmarco import DOCUMENTS, PASSAGES, MsMarcoTop1000
 from rankwell.collections.formats.parquet import Parquet
+from rankwell.collections.formats.pubmed_xml import PubMedXml
 from rankwell.collections.formats.smart import SmartDocuments
 from rankwell.collections.formats.trec_documents import TrecDocuments
 from rankwell.collections.guess import Format, for_writing, guessed, named
@@ -40,6 +41,7 @@ DOCUMENT_FORMATS: tuple[DocumentFormat, ...] = (
     BeirCorpus(),
     Parquet(),
     JsonLines(),
+    PubMedXml(),
     TrecDocuments(),
     SmartDocuments(),
     CSV,

@@ -97,6 +97,18 @@ def decoded(path: Path, number: int, line: bytes, reading: Reading) -> str | Non
         return None
 
 
+def in_utf8(path: Path, first: int, block: bytes, reading: Reading) -> bytes:
+    """Whole lines (the first of this number) in UTF-8; one that is not in the encoding is a problem, and left empty."""
+    if reading.is_utf8:
+        return block
+    try:
+        return block.decode(reading.encoding).encode()
+    except UnicodeDecodeError:
+        lines = enumerate(block.splitlines(keepends=True), first)
+        texts = (decoded(path, number, line, reading) for number, line in lines)
+        return b"".join(b"\n" if text is None else text.encode() for text in texts)
+
+
 def not_in_encoding(path: Path, number: int, error: UnicodeDecodeError, reading: Reading) -> FormatError:
     """The problem of a line whose bytes are not text."""
     found = f"byte 0x{error.object[error.start]:02x} at column {error.start + 1}; for another encoding use --encoding"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass, field
 
 from rankwell.collections.problems import Problems
@@ -33,6 +34,11 @@ class Reading:
         if not suitable:  # files are split into lines before they are decoded
             expected = "an encoding that contains ASCII, such as utf-8, latin-1 or cp1252"
             raise ParameterError("encoding", expected=expected, found=self.encoding)
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether files need no decoding where bytes will do."""
+        return codecs.lookup(self.encoding).name == "utf-8"
 
     @property
     def unseen(self) -> Reading:

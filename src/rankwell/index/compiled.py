@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
@@ -23,15 +22,16 @@ if TYPE_CHECKING:
     from rankwell.index.kernels import Arrays, Model, Scope
 
 MOST_LINES = 64  # beyond it, the rounding of sums could hide more than the kernels allow for
+SMALLEST, LARGEST = 1e-20, 1e30  # weights whose bounds keep float32's full precision
 TABLES = 2  # settings of k1 and b whose impacts are kept
 LARGE_K = 0.25  # with a k beyond this share of the documents there is nothing to prune
-SIGN = np.uint32(1 << 31)
 BATCH = 256  # queries that a thread takes at a time
 
 Found = tuple[Array, Array]
 Setting = tuple[float, float, bool]  # k1, b, and by which name lists that two fields share are searched
 Job = Callable[[], list[tuple[int, Found]]]
 NOTHING: Found = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+ALL = np.zeros(0, dtype=np.bool_)  # a mask that is not looked at
 
 
 class Compiled:
@@ -59,21 +59,24 @@ class Compiled:
         """The k best documents of each query with their scores, best first."""
         every = scoring.match == "and"
         lines = [self._lines(plan, every=every) for plan in plans]
-        model = self._model(scoring, averages)
-        allowed = np.zeros(0, dtype=np.bool_) if mask is None else np.ascontiguousarray(mask)
+        setting = scoring.k1, scoring.b, self._is_shared and scoring.weights is not None
+        model = self._models.get(setting) or self._model(setting, averages)
+        allowed = ALL if mask is None else np.ascontiguousarray(mask)
         scope = self._kernels.Scope(self._segment.documents, mask is not None, allowed, k)
         prune = prune and k < LARGE_K * self._segment.documents
-        pruned = [query for query, own in enumerate(lines) if own and prune and _is_prunable(own)]
-        taken = frozenset(pruned)
-        others = [query for query, own in enumerate(lines) if own and query not in taken]
-        table = self._table(scoring, model, [line for query in pruned for line in lines[query]])
-        jobs = [
-            *(
+        pruned: list[int] = []
+        others: list[int] = []
+        for query, own in enumerate(lines):
+            if own:
+                (pruned if prune and _is_prunable(own) else others).append(query)
+        jobs: list[Job] = []
+        if pruned:
+            table = self._table(setting, model, [line for query in pruned for line in lines[query]])
+            jobs += [
                 partial(self._pruned, part, lines, scope, table, model=model, thresholds=thresholds, every=every)
                 for part in _parts(pruned, threads)
-            ),
-            *(partial(self._complete, part, lines, scope, model, every=every) for part in _parts(others, threads)),
-        ]
+            ]
+        jobs += [partial(self._complete, part, lines, scope, model, every=every) for part in _parts(others, threads)]
         out = [NOTHING] * len(plans)
         for found in _done(jobs, threads):
             for query, result in found:
@@ -85,15 +88,14 @@ class Compiled:
         found = [(line, number) for line in plan.lines if (number := line.lists[self._place]) is not None]
         if every and len({line.group for line, _ in found}) < plan.groups:
             return []
-        fresh = {number for _, number in found} - self._checked
-        for number in fresh:
-            self._segment.check_list(number)
-        self._checked |= fresh
+        for _, number in found:
+            if number not in self._checked:
+                self._segment.check_list(number)
+                self._checked.add(number)
         return found
 
-    def _table(self, scoring: Scoring, model: Model, lines: QueryLines) -> ImpactTable:
+    def _table(self, setting: Setting, model: Model, lines: QueryLines) -> ImpactTable:
         """The impacts for these parameters, worked out for these lists at least."""
-        setting = self._setting(scoring)
         with self._lock:
             table = self._tables.pop(setting, None) or ImpactTable(self._segment, self._kernels, self._arrays, model)
             self._tables[setting] = table  # as the one used last
@@ -114,40 +116,46 @@ class Compiled:
         every: bool,
     ) -> list[tuple[int, Found]]:
         own = table.lines([lines[query] for query in queries], scope.k)
-        keys, counts = _empty(len(queries), scope.k)
+        keys, counts = np.zeros((len(queries), scope.k), dtype=np.uint64), np.zeros(len(queries), dtype=np.int64)
         search = self._kernels.search_and if every else self._kernels.search_or
         windows = self._segment.windows
         search(self._arrays, table.impacts, own, model, scope, windows, thresholds[queries], keys, counts)
-        return list(zip(queries, _decoded(keys, counts), strict=True))
+        return self._decoded(queries, keys, counts)
 
     def _complete(
         self, queries: Sequence[int], lines: Sequence[QueryLines], scope: Scope, model: Model, *, every: bool
     ) -> list[tuple[int, Found]]:
-        spaces = self._segment.spaces
+        place, spaces = self._segment.place, self._segment.spaces
         rows = [
-            [(number, spaces[line.field], line.group, line.weight, 0, 0.0) for line, number in lines[query]]
+            [(*place(number), spaces[line.field], 0, line.group, line.weight, 0.0) for line, number in lines[query]]
             for query in queries
         ]
-        own = flat(self._segment, self._kernels, rows)
-        keys, counts = _empty(len(queries), scope.k)
+        own = flat(self._kernels, rows)
+        keys, counts = np.zeros((len(queries), scope.k), dtype=np.uint64), np.zeros(len(queries), dtype=np.int64)
         self._kernels.search_all(self._arrays, own, model, scope, self._segment.windows, every, keys, counts)
-        return list(zip(queries, _decoded(keys, counts), strict=True))
+        return self._decoded(queries, keys, counts)
 
-    def _setting(self, scoring: Scoring) -> Setting:
-        """What impacts depend on. Where a field shares its lists with the combined one, their averages differ."""
-        shared = len(set(self._segment.spaces.values())) < len(self._segment.spaces)
-        return scoring.k1, scoring.b, shared and scoring.weights is not None
+    def _decoded(self, queries: Sequence[int], keys: Array, counts: Array) -> list[tuple[int, Found]]:
+        """Documents and scores out of keys, best first."""
+        keys.sort(axis=1)
+        documents, scores = np.empty(keys.shape, dtype=np.int64), np.empty(keys.shape, dtype=np.float32)
+        self._kernels.decode(keys, counts, documents, scores)
+        places = zip(queries, counts.tolist(), strict=True)
+        return [(query, (documents[row, :count], scores[row, :count])) for row, (query, count) in enumerate(places)]
 
-    def _model(self, scoring: Scoring, averages: Mapping[str, float]) -> Model:
-        setting = self._setting(scoring)
-        model = self._models.get(setting)
-        if model is None:
-            spaces, by_name = self._segment.spaces, setting[2]
-            of_space = np.ones(max(spaces.values()) + 1)
-            for name in sorted(spaces, key=lambda name: (name == COMBINED) != by_name):  # what is searched comes last
-                of_space[spaces[name]] = averages[name]
-            model = self._kernels.Model(float(scoring.k1), float(scoring.b), of_space)
-            self._models[setting] = model
+    @cached_property
+    def _is_shared(self) -> bool:
+        """Whether a field shares its lists with the combined one. Their averages differ, and so do their impacts."""
+        return len(set(self._segment.spaces.values())) < len(self._segment.spaces)
+
+    def _model(self, setting: Setting, averages: Mapping[str, float]) -> Model:
+        k1, b, by_name = setting
+        spaces = self._segment.spaces
+        of_space = np.ones(max(spaces.values()) + 1)
+        for name in sorted(spaces, key=lambda name: (name == COMBINED) != by_name):  # what is searched comes last
+            of_space[spaces[name]] = averages[name]
+        model: Model = self._kernels.Model(float(k1), float(b), of_space)
+        self._models[setting] = model
         return model
 
     @cached_property
@@ -173,27 +181,10 @@ def _done(jobs: Sequence[Job], threads: int) -> Iterable[list[tuple[int, Found]]
 
 
 def _is_prunable(lines: QueryLines) -> bool:
-    """Bounds are sums of what lists give at most: each must give something, and never take away."""
-    return len(lines) <= MOST_LINES and all(line.weight > 0 for line, _ in lines)
+    """Bounds are sums of what lists give at most: each must give what float32 can hold, and never take away."""
+    return len(lines) <= MOST_LINES and all(SMALLEST < line.weight < LARGEST for line, _ in lines)
 
 
 def _parts(queries: Sequence[int], threads: int) -> list[Sequence[int]]:
     size = min(BATCH, max(1, -(-len(queries) // threads)))
     return [queries[start : start + size] for start in range(0, len(queries), size)]
-
-
-def _empty(queries: int, k: int) -> tuple[Array, Array]:
-    return np.zeros((queries, k), dtype=np.uint64), np.zeros(queries, dtype=np.int64)
-
-
-def _decoded(keys: Array, counts: Array) -> list[Found]:
-    """Documents and scores out of keys, best first: a key's halves are the score's bits and the number's complement."""
-    keys.sort(axis=1)
-    halves = keys[:, ::-1].copy().view(np.uint32).reshape(*keys.shape, 2)
-    low, high = (0, 1) if sys.byteorder == "little" else (1, 0)
-    documents = (~halves[:, :, low]).astype(np.int64)
-    bits = halves[:, :, high] ^ SIGN
-    if (bits >= SIGN).any():  # some are negative (or no results at all)
-        bits = np.where(bits >= SIGN, ~halves[:, :, high], bits)
-    scores = bits.view(np.float32)
-    return [(documents[row, :count], scores[row, :count]) for row, count in enumerate(counts.tolist())]

@@ -7,6 +7,7 @@ they have been needed. The table is as long as the postings, but memory is taken
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from types import ModuleType
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
     from rankwell.index.kernels import Arrays, Lines, Model
 
 # The ranks for which a list remembers which impact its documents reach: k is rounded up to one of them.
-RANKS = np.array([1, 3, 10, 30, 100, 300, 1000, 3000, 10000], dtype=np.int64)
+RANKS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 FULL = 65535.0
 
 QueryLines = Sequence[tuple[Line, int]]  # a query's lines in a segment, each with its list
+Head = tuple[int, int, int, int, int, int]  # where a list is (see `Place`), its space, its largest impact
+Row = tuple[int, int, int, int, int, int, int, float, float]  # the same with group, weight and seed
 
 
 class ImpactTable:
@@ -37,46 +40,40 @@ class ImpactTable:
             np.zeros(len(segment.file["frequencies"]), dtype=np.uint16),
             np.zeros(rows * segment.windows, dtype=np.uint16),
         )
-        self._tops: dict[int, int] = {}
-        self._seeds: dict[int, list[float]] = {}
+        self._known: dict[int, tuple[Head, list[float]]] = {}
 
     def prepare(self, lists: Iterable[tuple[int, int]]) -> None:
         """Work the impacts of these lists out (list and space of each), where that has not been done."""
-        fresh = [(number, space) for number, space in dict.fromkeys(lists) if number not in self._tops]
+        fresh = dict.fromkeys(chosen for chosen in lists if chosen[0] not in self._known)
         if not fresh:
             return
-        lines = flat(self._segment, self._kernels, [[(number, space, 0, 1.0, 0, 0.0) for number, space in fresh]])
+        places = [(*self._segment.place(number), space) for number, space in fresh]
+        lines = flat(self._kernels, [[(*place, 0, 0, 1.0, 0.0) for place in places]])
         tops = np.zeros(len(fresh), dtype=np.int64)
         seeds = np.zeros((len(fresh), len(RANKS)))
-        self._kernels.prepare(self._arrays, lines, self._model, self._segment.windows, self.impacts, RANKS, tops, seeds)
-        for place, (number, _) in enumerate(fresh):
-            self._tops[number] = int(tops[place])
-            self._seeds[number] = (seeds[place] / FULL).tolist()
+        ranks = np.array(RANKS, dtype=np.int64)
+        self._kernels.prepare(self._arrays, lines, self._model, self._segment.windows, self.impacts, ranks, tops, seeds)
+        found = zip(fresh, places, tops.tolist(), (seeds / FULL).tolist(), strict=True)
+        for (number, _), place, top, reached in found:
+            self._known[number] = (*place, top), [*reached, 0.0]  # nothing is known beyond the last rank
 
     def lines(self, queries: Sequence[QueryLines], k: int) -> Lines:
         """The lines of many queries as the kernels read them; their lists have been prepared."""
-        step = int(np.searchsorted(RANKS, k))
-        return flat(
-            self._segment,
-            self._kernels,
-            [[self._row(line, number, step) for line, number in of_query] for of_query in queries],
-        )
-
-    def _row(self, line: Line, number: int, step: int) -> Row:
-        seed = self._seeds[number][step] * line.weight if step < len(RANKS) else 0.0
-        return number, self._segment.spaces[line.field], line.group, line.weight, self._tops[number], seed
-
-
-Row = tuple[int, int, int, float, int, float]  # list, space, group, weight, top, seed
+        step = bisect_left(RANKS, k)
+        known = self._known
+        rows = []
+        for of_query in queries:
+            own = []
+            for line, number in of_query:
+                head, seeds = known[number]
+                own.append((*head, line.group, line.weight, seeds[step] * line.weight))
+            rows.append(own)
+        return flat(self._kernels, rows)
 
 
-def flat(segment: Segment, kernels: ModuleType, queries: Sequence[Sequence[Row]]) -> Lines:
-    """Columns out of rows."""
-    place = segment.place
+def flat(kernels: ModuleType, queries: Sequence[Sequence[Row]]) -> Lines:
+    """The rows of many queries as the kernels read them."""
     rows = [row for of_query in queries for row in of_query]
-    whole = [(*place(number), space, group, top) for number, space, group, _, top, _ in rows]
-    starts, sizes, directory, documents, spaces, groups, tops = np.array(whole, dtype=np.int64).reshape(-1, 7).T.copy()
-    weights, seeds = np.array([(row[3], row[5]) for row in rows]).reshape(-1, 2).T.copy()
     ends = np.array([0, *accumulate(map(len, queries))], dtype=np.int64)
-    lines: Lines = kernels.Lines(ends, starts, sizes, directory, documents, spaces, groups, weights, tops, seeds)
+    lines: Lines = kernels.Lines(ends, np.array(rows, dtype=kernels.LIST))
     return lines

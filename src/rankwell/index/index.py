@@ -11,7 +11,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.analysis import Analyzer
 from rankwell.core import ParameterError, RankwellError
 from rankwell.core.arrays import Integers, Strings, strings
 from rankwell.index.columns import Column, joined
@@ -24,6 +23,7 @@ from rankwell.index.plan import QueryTerms, TermStatistics
 from rankwell.index.scoring import Scoring
 from rankwell.index.search import Search
 from rankwell.index.segment import Segment
+from rankwell.index.settings import analyzer_of
 from rankwell.index.snippets import Snippet, snippet_of
 from rankwell.index.writer import IndexWriter
 
@@ -40,7 +40,7 @@ class Index:
 
     def __init__(self, path: Path, manifest: Manifest, segments: Sequence[Segment]) -> None:
         self.path, self._manifest, self._segments = path, manifest, tuple(segments)
-        self.analyzer = Analyzer.from_config(manifest.analyzer)
+        self.analyzer = analyzer_of(path, manifest)
         self.fields = manifest.known_fields
         self.metadata = manifest.metadata
         self.positions = manifest.positions

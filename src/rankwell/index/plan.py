@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -42,8 +41,10 @@ def query_terms(query: str | QueryTerms, analyzer: Analyzer, *, distinct: bool) 
     """The terms of a query in the order in which they come first, each with how often it comes."""
     if isinstance(query, Mapping):
         return query
-    counts = Counter(analyzer(query))
-    return dict.fromkeys(counts, 1.0) if distinct else counts
+    counts: dict[str, float] = {}
+    for term in analyzer(query):
+        counts[term] = 1.0 if distinct else counts.get(term, 0.0) + 1.0
+    return counts
 
 
 def planned(

@@ -66,7 +66,9 @@ class PostingsBuilder:
             self._tokens[self._space] += weights.astype(np.int64)
         self._postings += len(terms)
         if self._postings > MOST_POSTINGS:
-            raise RankwellError("a segment holds at most 4,294,967,295 postings: commit more often")
+            raise RankwellError(
+                "a segment holds at most 4,294,967,295 postings: leave these documents in several segments"
+            )
 
     def write(self, file: BlockWriter, *, positions: bool) -> None:
         """All sections."""

@@ -42,6 +42,7 @@ IDFS: Mapping[str, Idf] = MappingProxyType(
     {"lucene": lucene, "plain": plain, "robertson": robertson, "robertson-raw": robertson_raw}
 )
 MATCHES = ("and", "or")
+LARGEST_K1 = 1e9  # far beyond it, scores would be no numbers
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ class Scoring:
     distinct: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.k1 < math.inf:
-            raise ParameterError("k1", expected="a number from 0", found=self.k1)
+        if not 0 <= self.k1 <= LARGEST_K1:
+            raise ParameterError("k1", expected=f"a number from 0 to {LARGEST_K1:.0e}", found=self.k1)
         if not 0 <= self.b <= 1:
             raise ParameterError("b", expected="a number from 0 to 1", found=self.b)
         if self.idf not in IDFS:

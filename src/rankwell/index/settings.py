@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rankwell.analysis import Analyzer
-from rankwell.core import ParameterError
+from rankwell.core import ParameterError, RankwellError
 from rankwell.index.manifest import Manifest
+
+
+def analyzer_of(path: Path, manifest: Manifest) -> Analyzer:
+    """The analyzer with which the index was made, if this Rankwell still has it."""
+    try:
+        return Analyzer.from_config(manifest.analyzer)
+    except ParameterError as error:
+        raise RankwellError(f"{path}: {error}") from error
 
 
 def settled(
@@ -31,6 +39,7 @@ def settled(
             tuple(dict.fromkeys(metadata or ())),
             positions=bool(positions),
         )
+    analyzer_of(path, there)
     given = {
         "analyzer": None if analyzer is None else analyzer.config(),
         "fields": None if fields is None else tuple(dict.fromkeys(fields)),

@@ -23,7 +23,7 @@ from rankwell.index.manifest import NAME, SegmentEntry, read_manifest, write_man
 from rankwell.index.merging import merged
 from rankwell.index.segment import DEAD, Segment
 from rankwell.index.segment_writer import Contents, SegmentWriter, contents_of, field_statistics
-from rankwell.index.settings import settled
+from rankwell.index.settings import analyzer_of, settled
 from rankwell.index.tiers import to_merge
 from rankwell.index.vocabulary import Vocabulary
 
@@ -71,7 +71,7 @@ class IndexWriter:
         self._next = self._manifest.next
         self._changed: set[str] = set()  # segments with documents that have died since the last commit
         self._deleted: set[str] = set()
-        self._vocabulary = Vocabulary(Analyzer.from_config(self._manifest.analyzer))
+        self._vocabulary = Vocabulary(analyzer_of(self.path, self._manifest))
         self._file: SegmentWriter | None = None
         self._buffer = self._new_buffer()
         self._open = True

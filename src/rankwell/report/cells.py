@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rankwell.report.table import Cell, Column
@@ -12,6 +12,19 @@ if TYPE_CHECKING:
 MISSING = "-"
 # Joiners have no width but shape the letters of Persian, Hindi and emoji; they do no harm.
 JOINERS = "\u200c\u200d"
+
+
+class Marked(str):
+    """A number with marks of significance behind it, as people read it; programs are given its `value`."""
+
+    __slots__ = ("value",)
+    value: float
+
+    def __new__(cls, text: str, value: float) -> Self:
+        """The text with the number that it shows."""
+        cell = super().__new__(cls, text)
+        cell.value = value
+        return cell
 
 
 def cell_text(cell: Cell, column: Column) -> str:
@@ -33,7 +46,13 @@ def cell_text(cell: Cell, column: Column) -> str:
 
 def machine_value(cell: Cell) -> str | int | float | None:
     """The cell for programs: numbers as they are; None for what is not known or has no number in JSON."""
+    cell = unmarked(cell)
     return None if is_missing(cell) or (isinstance(cell, float) and math.isinf(cell)) else cell
+
+
+def unmarked(cell: Cell) -> Cell:
+    """The number of a cell with marks; any other cell as it is."""
+    return cell.value if isinstance(cell, Marked) else cell
 
 
 def is_missing(cell: Cell) -> bool:

@@ -11,7 +11,7 @@ from rankwell.evaluate.comparison import Comparison
 from rankwell.evaluate.evaluation import Evaluation
 from rankwell.evaluate.measures import Measure
 from rankwell.evaluate.significance import mark
-from rankwell.report.cells import cell_text
+from rankwell.report.cells import Marked, cell_text
 from rankwell.report.table import Cell, Column, Table
 
 DIGITS = 4
@@ -164,7 +164,8 @@ def _row(comparison: Comparison, measure: Measure, run: str, marks: str) -> list
     return [*cells, evaluation.judged_share, queries if measure.is_mean else evaluation.queries]
 
 
-def _marked(comparison: Comparison, run: str, measure: Measure, marks: str) -> str:
+def _marked(comparison: Comparison, run: str, measure: Measure, marks: str) -> Marked:
     difference = comparison.difference(run, measure)
     sign = "" if difference is None else mark(marks).of(difference.corrected_p)
-    return cell_text(comparison.evaluations[run].mean(measure), Column("", digits=DIGITS)) + sign
+    mean = comparison.evaluations[run].mean(measure)
+    return Marked(cell_text(mean, Column("", digits=DIGITS)) + sign, mean)

@@ -101,6 +101,8 @@ def table_rows(path: Path, reading: Reading, delimiter: str) -> Iterator[Row]:
         elif cells:
             expected = f"{len(names)} columns ({listed(names)})"
             reading.problems.add(FormatError(path, number, expected=expected, found=Phrase(f"{len(cells)}")))
+    if not names:
+        raise FormatError(path, 1, expected="a header that names the columns", found=Phrase("an empty file"))
 
 
 def _records(path: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
@@ -55,7 +54,7 @@ def json_items(path: Path, reading: Reading, make: Callable[[dict[str, Any], int
     A line that is no object, and an object of which `make` says with a ValueError what it lacks, is a problem. One loop
     does it all, because this is where whole collections are read.
     """
-    loads = orjson.loads if _is_utf8(reading.encoding) else lambda line: orjson.loads(line.decode(reading.encoding))
+    loads = orjson.loads if reading.is_utf8 else lambda line: orjson.loads(line.decode(reading.encoding))
     place, count = reading.place, 0
     for number, line in enumerate(byte_lines(path, reading), 1):
         try:
@@ -129,7 +128,3 @@ def _shape(row: Mapping[str, Any]) -> str:
     """A row's keys and kinds of values: enough to see what is wrong without printing a document."""
     kinds = {name: "empty" if value in ("", None) else type(value).__name__ for name, value in list(row.items())[:12]}
     return listed([f"{name} ({kind})" for name, kind in kinds.items()]) if kinds else "an empty object"
-
-
-def _is_utf8(encoding: str) -> bool:
-    return codecs.lookup(encoding).name == "utf-8"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rankwell.collections.decimals import MASKS, WORD, decimals, word_view
 from rankwell.collections.formats.trec_qrels import first_row, is_whole, spaceless
-from rankwell.collections.lines import byte_blocks, byte_lines
+from rankwell.collections.lines import byte_blocks, byte_lines, in_utf8
 from rankwell.collections.output import output
 from rankwell.collections.reading import Reading
 from rankwell.core.arrays import TEXT, Floats, Strings
@@ -44,14 +44,19 @@ class TrecRun:
     suffixes = (".trec", ".run", ".res", ".txt")
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Whether the first line that is not a comment has six columns (or more, and a rank in its place)."""
+        """Whether the first line that is not a comment has six columns (or more, and a rank in its place).
+
+        With Q0 in its place it is a run whatever else it lacks, which `read` names with its line.
+        """
         parts = first_row(start)
-        return path.is_file() and (len(parts) == COLUMNS or (len(parts) > COLUMNS and is_whole(parts[3])))
+        in_shape = len(parts) == COLUMNS or (len(parts) > COLUMNS and is_whole(parts[3]))
+        return path.is_file() and (in_shape or parts[1:2] == ["Q0"])
 
     def read(self, path: Path, reading: Reading) -> Run:
         """The whole run. Its tag is that of the first line."""
         blocks: list[Rows] = []
-        for first, block in byte_blocks(path, reading, BLOCK):
+        for first, raw in byte_blocks(path, reading, BLOCK):
+            block = in_utf8(path, first, raw, reading)
             found = parsed(block)
             if found is None:
                 found = parsed(_regular(path, first, block, reading)) or []
@@ -238,7 +243,7 @@ def _tell_doubles(path: Path, doubles: list[tuple[str, str]], reading: Reading) 
     wanted = {(qid.encode(), docno.encode()) for qid, docno in doubles}
     seen = set[tuple[bytes, bytes]]()
     for number, line in enumerate(byte_lines(path, reading.unseen), 1):
-        parts = line.split()
+        parts = in_utf8(path, number, line, reading.unseen).split()
         pair = (parts[0], parts[2]) if _mistake(parts) is None else (b"", b"")
         if pair in seen:
             expected = f"each document once for query {shown(pair[0])}"
@@ -259,18 +264,20 @@ def _regular(path: Path, first: int, block: bytes, reading: Reading) -> bytes:
         if mistake is None:
             good.append(b" ".join(parts[:COLUMNS]))
         else:
-            reading.problems.add(FormatError(path, number, expected=mistake, found=line.rstrip(b"\r")))
+            written = line.rstrip(b"\r")
+            found = Phrase(f"{len(parts)}: {shown(written)}") if mistake is EXPECTED else written
+            reading.problems.add(FormatError(path, number, expected=mistake, found=found))
     return b"\n".join(good) + b"\n" if good else b""
 
 
 def _mistake(parts: list[bytes]) -> str | None:
     """What was expected of a line instead, or None where it is as it should be."""
     if len(parts) < COLUMNS or (len(parts) > COLUMNS and not parts[3].isdigit()):
-        return f"{EXPECTED}, not {len(parts)}"
+        return EXPECTED
     try:
         b"".join(parts[:COLUMNS]).decode()
     except UnicodeDecodeError:
-        return "UTF-8 text"
+        return "UTF-8 text (for another encoding use --encoding)"
     if min(b"".join(parts[:COLUMNS])) <= SPACE:
         return "ids without control characters"
     try:

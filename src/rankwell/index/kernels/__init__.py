@@ -15,6 +15,19 @@ from rankwell.index.kernels.conjunction import search_and
 from rankwell.index.kernels.disjunction import search_or
 from rankwell.index.kernels.exhaustive import search_all
 from rankwell.index.kernels.impacts import prepare
-from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, Scope
+from rankwell.index.kernels.keys import decode
+from rankwell.index.kernels.types import LIST, Arrays, Impacts, Lines, Model, Scope
 
-__all__ = ["Arrays", "Impacts", "Lines", "Model", "Scope", "prepare", "search_all", "search_and", "search_or"]
+__all__ = [
+    "LIST",
+    "Arrays",
+    "Impacts",
+    "Lines",
+    "Model",
+    "Scope",
+    "decode",
+    "prepare",
+    "search_all",
+    "search_and",
+    "search_or",
+]

@@ -23,9 +23,8 @@ from rankwell.index.kernels.candidates import (
     take_single,
     unmasked,
 )
-from rankwell.index.kernels.impacts import FULL
 from rankwell.index.kernels.postings import reached
-from rankwell.index.kernels.selection import EXACT, RAISED, longest, rescore, shrink
+from rankwell.index.kernels.selection import EXACT, longest, open_lists, rescore, shrink
 from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, Scope, compiled, whole
 from rankwell.index.layout import WINDOW, Array
 
@@ -56,22 +55,18 @@ def search_and(
     bits = cell.view(np.uint32)
     for query in range(len(lines.queries) - 1):
         first, size = lines.queries[query], lines.queries[query + 1] - lines.queries[query]
-        groups = lines.group[first + size - 1] + 1
-        threshold, slack = float(thresholds[query]) * EXACT, 0.0
-        driver, rarest = 0, whole(1 << 62)
+        groups = lines.lists[first + size - 1].group + 1
+        threshold = float(thresholds[query]) * EXACT
+        slack = open_lists(lines.lists, first, size, rows, cursors, stops, shifts, units, tops)
+        driver = 0  # the rarest term
         for i in range(size):
-            line = first + i
-            rows[i], cursors[i], members[i] = lines.row[line], lines.documents[line], lines.group[line]
-            stops[i], shifts[i] = cursors[i] + lines.size[line], lines.start[line] - cursors[i]
-            units[i] = lines.weight[line] * (RAISED / FULL)
-            tops[i] = units[i] * np.float32(lines.top[line])
-            slack += lines.weight[line] / FULL
-            if size == groups and lines.size[line] < rarest:
-                driver, rarest = i, lines.size[line]
+            members[i] = lines.lists[first + i].group
+            if lines.lists[first + i].size < lines.lists[first + driver].size:
+                driver = i
         total, window = 0, -1
         while window + 1 < windows:
             window += 1
-            if size == groups and rows[driver] < 0:  # straight to the next document of the rarest term
+            if size == groups and rows[driver] < 0:  # straight to its next document
                 if cursors[driver] >= stops[driver]:
                     break
                 window = max(window, whole(docs32[cursors[driver]]) // WINDOW)

@@ -21,8 +21,7 @@ from rankwell.index.kernels.candidates import (
     take_single,
     unmasked,
 )
-from rankwell.index.kernels.impacts import FULL
-from rankwell.index.kernels.selection import EXACT, RAISED, longest, rescore, shrink
+from rankwell.index.kernels.selection import EXACT, longest, open_lists, rescore, shrink
 from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, Scope, compiled, whole
 from rankwell.index.layout import WINDOW, Array
 
@@ -53,16 +52,11 @@ def search_or(
     bits = cell.view(np.uint32)
     for query in range(len(lines.queries) - 1):
         first, size = lines.queries[query], lines.queries[query + 1] - lines.queries[query]
-        threshold, slack = float(thresholds[query]) * EXACT, 0.0
-        for i in range(size):
-            line = first + i
-            rows[i], cursors[i] = lines.row[line], lines.documents[line]
-            stops[i], shifts[i] = cursors[i] + lines.size[line], lines.start[line] - cursors[i]
-            units[i] = lines.weight[line] * (RAISED / FULL)
-            tops[i] = units[i] * np.float32(lines.top[line])
-            slack += lines.weight[line] / FULL
-            if not scope.masked:
-                threshold = max(threshold, lines.seed[line] * EXACT)
+        threshold = float(thresholds[query]) * EXACT
+        slack = open_lists(lines.lists, first, size, rows, cursors, stops, shifts, units, tops)
+        if not scope.masked:
+            for line in range(first, first + size):
+                threshold = max(threshold, lines.lists[line].seed * EXACT)
         total = 0
         for window in range(windows):
             base = window * WINDOW

@@ -50,29 +50,30 @@ def search_all(
     for query in range(len(lines.queries) - 1):
         first, end = lines.queries[query], lines.queries[query + 1]
         for line in range(first, end):
-            cursors[line - first] = lines.documents[line]
-        wanted = lines.group[end - 1] + 1 if every else 1
+            cursors[line - first] = lines.lists[line].documents
+        wanted = lines.lists[end - 1].group + 1 if every else 1
         total, least = 0, np.uint64(0)
         for window in range(windows):
             base, touched = window * WINDOW, False
             limit = min(WINDOW, scope.documents - base)
             for line in range(first, end):
-                i, row, space = line - first, lines.row[line], lines.space[line]
-                shift, group = lines.start[line] - lines.documents[line], lines.group[line] if every else -1
+                own = lines.lists[line]
+                i, row, space = line - first, own.row, own.space
+                shift, group = own.start - own.documents, own.group if every else -1
                 start = cursors[i]
                 if row >= 0:
                     cursors[i] = whole(directory[row * (windows + 1) + window + 1])
                     score_list(
                         docs16, 0, frequencies, large_at, large, lengths[space, base : base + limit], shift,
-                        start, cursors[i], lines.weight[line], k1, b, averages[space], group, sums, reached,
+                        start, cursors[i], own.weight, k1, b, averages[space], group, sums, reached,
                     )  # fmt: skip
                 else:
-                    stop = lines.documents[line] + lines.size[line]
+                    stop = own.documents + own.size
                     while cursors[i] < stop and whole(docs32[cursors[i]]) < base + WINDOW:
                         cursors[i] += 1
                     score_list(
                         docs32, base, frequencies, large_at, large, lengths[space, base : base + limit], shift,
-                        start, cursors[i], lines.weight[line], k1, b, averages[space], group, sums, reached,
+                        start, cursors[i], own.weight, k1, b, averages[space], group, sums, reached,
                     )  # fmt: skip
                 touched = touched or cursors[i] > start
             if not touched:

@@ -24,13 +24,14 @@ def prepare(
     frequencies, large_at, large = arrays.frequencies, arrays.large_at, arrays.large
     k1, b, averages = model.k1, model.b, model.averages
     bins = np.zeros(BINS, dtype=np.int64)
-    for line in range(len(lines.start)):
+    for line in range(len(lines.lists)):
         bins[:] = 0
-        row, space, first = lines.row[line], lines.space[line], lines.documents[line]
-        shift = lines.start[line] - first
+        own = lines.lists[line]
+        row, space, first = own.row, own.space, own.documents
+        shift = own.start - first
         average, top, window = averages[space], 0, -1
         base, end = 0, first  # the window, and where it ends
-        for at in range(first, first + lines.size[line]):
+        for at in range(first, first + own.size):
             while row >= 0 and at >= end:
                 window += 1
                 base = window * WINDOW

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankwell.index.kernels.impacts import FULL
 from rankwell.index.kernels.keys import LOW, keep_best, key_of, score_of
 from rankwell.index.kernels.postings import large_frequency, reached
 from rankwell.index.kernels.types import Arrays, Lines, Model, compiled, whole
@@ -28,6 +29,23 @@ def longest(queries: Array) -> int:
 
 
 @compiled
+def open_lists(
+    lists: Array, first: int, size: int, rows: Array, cursors: Array, stops: Array, shifts: Array, units: Array,
+    tops: Array,
+) -> float:  # fmt: skip
+    """Set down where the lists of a query are and what they give; by how much their impacts were rounded up at most."""
+    slack = 0.0
+    for i in range(size):
+        own = lists[first + i]
+        rows[i], cursors[i] = own.row, own.documents
+        stops[i], shifts[i] = own.documents + own.size, own.start - own.documents
+        units[i] = own.weight * (RAISED / FULL)
+        tops[i] = units[i] * np.float32(own.top)
+        slack += own.weight / FULL
+    return slack
+
+
+@compiled
 def rescore(
     arrays: Arrays, lines: Lines, model: Model, windows: int, query: int, keys: Array, total: int, k: int,
     cell: Array, bits: Array,
@@ -38,8 +56,9 @@ def rescore(
     k1, b = model.k1, model.b
     scores = np.zeros(total)
     for line in range(lines.queries[query], lines.queries[query + 1]):
-        row, first, shift = lines.row[line], lines.documents[line], lines.start[line] - lines.documents[line]
-        weight, space, stop = lines.weight[line], lines.space[line], first + lines.size[line]
+        own = lines.lists[line]
+        row, first, shift = own.row, own.documents, own.start - own.documents
+        weight, space, stop = own.weight, own.space, first + own.size
         average = model.averages[space]
         for place in range(total):
             number = whole(LOW - (keys[place] & LOW))

@@ -10,6 +10,21 @@ import numpy as np
 
 from rankwell.index.layout import Array
 
+# A posting list and its part in a query.
+LIST = np.dtype(
+    [
+        ("start", np.int64),  # first posting
+        ("size", np.int64),
+        ("row", np.int64),  # in the directory; -1 for a rare list
+        ("documents", np.int64),  # first document in docs16 or docs32
+        ("space", np.int64),
+        ("top", np.int64),  # the largest impact of the list
+        ("group", np.int64),
+        ("weight", np.float64),
+        ("seed", np.float64),  # a score that k documents reach by this list alone, or 0
+    ]
+)
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Signed, whatever it is made of: numba's `int` keeps unsigned numbers so, and those beside signed ones become floats.
@@ -39,15 +54,7 @@ class Lines(NamedTuple):
     """The posting lists of many queries: those of query i from `queries[i]` to before `queries[i + 1]`."""
 
     queries: Array
-    start: Array  # first posting
-    size: Array
-    row: Array  # in the directory; -1 for a rare list
-    documents: Array  # first document in docs16 or docs32
-    space: Array
-    group: Array
-    weight: Array
-    top: Array  # the largest impact of the list
-    seed: Array  # a score that k documents reach by this list alone, or 0
+    lists: Array  # of LIST
 
 
 class Model(NamedTuple):

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from rankwell.report.cells import is_missing
+from rankwell.report.cells import is_missing, unmarked
 
 if TYPE_CHECKING:
     from rankwell.report.table import Table
@@ -18,5 +18,5 @@ def csv_text(table: Table) -> str:
     writer = csv.writer(out)
     writer.writerow(column.name for column in table.columns)
     for row in table.rows:
-        writer.writerow("" if is_missing(cell) else cell for cell in row)
+        writer.writerow("" if is_missing(cell) else cell for cell in map(unmarked, row))
     return out.getvalue()

@@ -1,0 +1,93 @@
+"""Elements of XML that comes from elsewhere: one at a time, and without the traps that XML has.
+
+Entity declarations are refused, so that nothing is read from another file and no small file unfolds into gigabytes;
+document type declarations without them (as every reply of NCBI has one) are passed over and never fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
+
+from rankwell.core.errors import FormatError, Phrase
+
+DEEPEST = 200  # elements within each other; PubMed has about a dozen, formulas in titles included
+LARGEST = 50_000_000  # characters in one element that is handed out
+
+
+def elements(chunks: Iterable[bytes], names: Collection[str], where: Path | str) -> Iterator[tuple[int, Element]]:
+    """The outermost elements of these names with the lines in which they start, in constant memory.
+
+    Raises FormatError where the XML is not well-formed, ends too early, or declares entities.
+    """
+    collector = _Collector(frozenset(names), where)
+    try:
+        for chunk in chunks:
+            collector.parser.Parse(chunk, False)
+            yield from collector.finished()
+        collector.parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise FormatError(where, error.lineno, expected="well-formed XML", found=Phrase(str(error))) from error
+    yield from collector.finished()
+
+
+def text_of(element: Element | None) -> str:
+    """All text in an element, markup dropped, white space as single spaces."""
+    return "" if element is None else " ".join("".join(element.itertext()).split())
+
+
+class _Collector:
+    """Builds the elements that are asked for while expat goes through the text."""
+
+    def __init__(self, names: frozenset[str], where: Path | str) -> None:
+        self._names, self._where = names, where
+        self._depth, self._line, self._size = 0, 0, 0
+        self._builder: TreeBuilder | None = None
+        self._top = 0  # the depth of the element that is being built
+        self._found: list[tuple[int, Element]] = []
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler, self.parser.EndElementHandler = self._start, self._end
+        self.parser.CharacterDataHandler, self.parser.EntityDeclHandler = self._text, self._refuse
+
+    def finished(self) -> list[tuple[int, Element]]:
+        """The elements that were completed since this was last asked."""
+        found, self._found = self._found, []
+        return found
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise self._problem(f"at most {DEEPEST} elements within each other", "more")
+        if self._builder is None and name in self._names:
+            self._builder, self._top, self._size = TreeBuilder(), self._depth, 0
+            self._line = self.parser.CurrentLineNumber
+        if self._builder is not None:
+            self._grow(len(name))
+            self._builder.start(name, attributes)
+
+    def _end(self, name: str) -> None:
+        if self._builder is not None:
+            self._builder.end(name)
+            if self._depth == self._top:
+                self._found.append((self._line, self._builder.close()))
+                self._builder = None
+        self._depth -= 1
+
+    def _text(self, text: str) -> None:
+        if self._builder is not None:
+            self._grow(len(text))
+            self._builder.data(text)
+
+    def _grow(self, characters: int) -> None:
+        self._size += characters
+        if self._size > LARGEST:
+            raise self._problem(f"an element of at most {LARGEST:,} characters", "more")
+
+    def _refuse(self, name: str, *_: object) -> None:
+        raise self._problem("XML without entity declarations", f"<!ENTITY {name}")
+
+    def _problem(self, expected: str, found: str) -> FormatError:
+        return FormatError(self._where, self.parser.CurrentLineNumber, expected=expected, found=found)
