@@ -1,0 +1,126 @@
+"""`rankwell rerank`: the top of a run, re-ordered by a cross-encoder."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankwell.cli import options
+
+if TYPE_CHECKING:
+    from rankwell.core import Document, Run
+    from rankwell.rerank import Tally
+
+
+def rerank(
+    run: Annotated[Path, typer.Argument(help="The run to re-rank.", show_default=False, readable=False)],
+    queries: Annotated[
+        str, typer.Option(help="Queries in any format, or a collection that has some.", show_default=False)
+    ],
+    model: Annotated[
+        str, typer.Option(help="A model's name or folder (see rankwell models list).", show_default=False)
+    ],
+    out: options.RunOut,
+    index: Annotated[Path | None, typer.Option(help="The index with the documents.", readable=False)] = None,
+    documents: Annotated[str | None, typer.Option(help="A collection with the documents, instead of an index.")] = None,
+    k: Annotated[int, typer.Option("-k", help="How many documents a query; the others stay below.")] = 100,
+    document: Annotated[
+        str | None, typer.Option(help="The document's text: '{title} {abstract}'; all fields by default.")
+    ] = None,
+    query_field: Annotated[
+        str | None, typer.Option(help="Which wording of the queries: question, narrative, ...")
+    ] = None,
+    split: options.Split = None,
+    passages: Annotated[
+        str | None, typer.Option(help="Score passages: words:overlap such as 150:50, or paragraphs.")
+    ] = None,
+    aggregate: Annotated[str, typer.Option(help="A document's score of its passages': first, max, mean or sum.")] = (
+        "mean"
+    ),
+    aggregate_as: Annotated[str, typer.Option(help="Aggregate passages as probability or logit.")] = "probability",
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="Write probabilities, not logits.")] = False,
+    interpolate: Annotated[
+        float | None, typer.Option(help="Mix with the run: this much of the model, the rest of the run (0 to 1).")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Tokens a pair; as many as the model takes by default.")
+    ] = None,
+    query_tokens: Annotated[int | None, typer.Option(help="Tokens of the query, out of these.")] = None,
+    precision: Annotated[str | None, typer.Option(help="fp32 or int8; what the model has by default.")] = None,
+    skip_missing: Annotated[
+        bool, typer.Option("--skip-missing", help="Leave documents that are not found below the others.")
+    ] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep scores.")] = False,
+    tag: Annotated[str | None, typer.Option(help="The new run's name; the model's by default.")] = None,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Re-rank the top of a run with a cross-encoder. Scores are kept: a second time is quick."""
+    from rankwell.collections import read_any_queries, read_run, write_run
+    from rankwell.core import ParameterError, Stage
+    from rankwell.index import Index
+    from rankwell.rerank import CrossEncoder, Interpolate, Passages
+
+    if (index is None) == (documents is None):
+        found = "neither" if index is None else "both"
+        raise ParameterError("documents", expected="one of --index and --documents", found=found)
+    reranker = CrossEncoder(
+        model,
+        k=k,
+        document=document,
+        query_field=query_field,
+        passages=None if passages is None else Passages.parse(passages),
+        aggregate=aggregate,
+        aggregate_as=aggregate_as,
+        scores="probability" if probabilities else "logit",
+        max_tokens=max_tokens,
+        query_tokens=query_tokens,
+        precision=precision,
+        missing="below" if skip_missing else "error",
+        index=None if index is None else Index.open(index),
+        cache=not no_cache,
+        threads=threads,
+        quiet=quiet,
+    )
+    stage: Stage = reranker if interpolate is None else Interpolate(reranker, interpolate)
+    stage.check()
+    first = replace(read_run(run), queries=read_any_queries(queries, split))
+    first = first if documents is None else _with_documents(first, k, documents, quiet=quiet)
+    with _going_on(reranker.tally, kept=not no_cache):
+        new = stage(first)
+    write_run(out, replace(new, tag=tag or new.tag), "trec")
+    if not quiet:
+        print(f"{out}: {len(new.qids):,} queries, {reranker.tally}", file=sys.stderr)
+
+
+def _with_documents(run: Run, k: int, collection: str, *, quiet: bool) -> Run:
+    """The run with the texts of those documents that will be read."""
+    from rankwell.cli.session import reading
+    from rankwell.collections import open_collection
+
+    wanted = set(run.top(k).docnos.tolist())
+    texts: dict[str, Document] = {}
+    with reading("reading", "documents", quiet=quiet) as how:
+        for document in open_collection(collection).documents(how):
+            if document.id in wanted:
+                texts.setdefault(document.id, document)
+    return replace(run, documents=texts)
+
+
+@contextlib.contextmanager
+def _going_on(tally: Tally, *, kept: bool) -> Iterator[None]:
+    """Say after Ctrl-C what was not in vain."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:
+        if kept and tally.pairs:
+            print("note: the scores so far are kept: the same command goes on from there", file=sys.stderr)
+        raise

@@ -1,0 +1,154 @@
+"""`rankwell review`: systematic reviews, from lists of studies to a collection."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankwell.cli import options
+
+if TYPE_CHECKING:
+    from rankwell.reviews import CandidateSource
+
+NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
+
+review = typer.Typer(no_args_is_help=True, help="Systematic reviews: find their studies, describe them.")
+
+
+@review.command("build")
+def build(
+    reviews: Annotated[
+        Path, typer.Argument(help="Reviews: JSON, CSV, or a folder of RIS files.", show_default=False, readable=False)
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder of the collection.", show_default=False, readable=False)
+    ],
+    local: Annotated[
+        Path | None,
+        typer.Option(
+            help="Search here instead of PubMed: an index of articles, or PubMed's XML files.", readable=False
+        ),
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(help="The folder that keeps PubMed's answers.", readable=False)] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Ask nobody: only the kept answers.")] = False,
+    base_url: Annotated[str, typer.Option(help="Where E-utilities are.")] = NCBI,
+    decisions: Annotated[
+        Path | None, typer.Option(help="An ambiguous.csv with yes and no filled in.", readable=False)
+    ] = None,
+    fewest: Annotated[int, typer.Option(help="Keep reviews with at least so many documents.")] = 30,
+    candidates: Annotated[int, typer.Option(help="How many search results to compare.")] = 20,
+    shares: Annotated[str, typer.Option(help="Percent of reviews for train, validation, test.")] = "85,7.5,7.5",
+    keep_without_abstract: Annotated[
+        bool, typer.Option("--keep-without-abstract", help="Also keep articles that have only a title.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="The seed of the split and of the relevant examples.")] = 0,
+    output: options.Output = "table",
+    encoding: options.Encoding = "utf-8",
+    skip_bad: options.SkipBad = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find the studies of reviews in PubMed and make a collection of them. Interrupted, it goes on where it was."""
+    from rankwell.cli.session import reading
+    from rankwell.core import Progress
+    from rankwell.reviews import (
+        BuildSettings,
+        MatchingRule,
+        StudyFinder,
+        build_collection,
+        read_reviews,
+    )
+    from rankwell.reviews.decisions import decisions_in
+    from rankwell.reviews.output import check_folder, input_record, write_collection
+    from rankwell.reviews.tables import split_table, verdict_table
+
+    check_folder(out)
+    settings = BuildSettings(fewest, not keep_without_abstract, _shares(shares), seed)
+    with reading(f"reading {reviews}", "reviews", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
+        listed = read_reviews(reviews, how)
+    decided = decisions_in(out, decisions)
+    source = _source(local, cache, base_url=base_url, offline=offline, quiet=quiet)
+    finder = StudyFinder(source, MatchingRule(), decided, candidates)
+    total = sum(len(of.studies) for of in listed)
+    with Progress("finding studies", unit="studies", total=total, quiet=quiet) as progress:
+        built = build_collection(listed, finder.find(listed, progress), settings)
+    write_collection(out, built, finder, input_record(reviews, listed))
+    print("\n".join(table.render(output) for table in (verdict_table(built), split_table(built))), end="")
+    if not quiet:
+        _say_what_is_left(built.verdicts.total(), len(built.reviews), len(listed), out)
+
+
+@review.command("stats")
+def stats(
+    source: Annotated[str, typer.Argument(help="A collection that `review build` made.", show_default=False)],
+    split: Annotated[str, typer.Option(help="train, validation, test, or all.")] = "train",
+    tokenizer: Annotated[
+        str | None, typer.Option(help="Count tokens as this model sees them: a short name or a folder.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="The model's token limit.")] = 512,
+    output: options.Output = "table",
+    pictures: Annotated[Path | None, typer.Option(help="Write the pictures into this folder (PNG).")] = None,
+    html: options.Html = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Describe a collection of reviews: words, tokens, the balance of labels, studies of a review."""
+    from rankwell.cli.runs import this_command, write_page
+    from rankwell.cli.session import reading
+    from rankwell.collections import open_collection
+    from rankwell.encode import TokenCounter, default_tokenizer
+    from rankwell.reviews import review_statistics
+    from rankwell.reviews.statistics import judgments_of
+    from rankwell.reviews.statistics_report import statistics_page, statistics_pictures, statistics_tables
+
+    collection = open_collection(source)
+    model = tokenizer or default_tokenizer()
+    counter = TokenCounter(model) if model else None
+    with reading(f"reading {source}", "documents", quiet=quiet) as how:
+        judgments = judgments_of(collection, split, how)
+        documents = how.progress.track(collection.documents(how))
+        found = review_statistics(
+            documents, collection.queries(reading=how), judgments, count_tokens=counter, token_limit=limit
+        )
+    if output == "json":
+        print(found.to_json(), end="")
+    else:
+        print("\n".join(table.render(output) for table in statistics_tables(found)), end="")
+    for name, picture in (statistics_pictures(found) if pictures else {}).items():
+        picture.save((pictures or Path()) / f"{name}.png")
+    if pictures:
+        print(f"pictures: {pictures}", file=sys.stderr)
+    if html:
+        write_page(html, statistics_page(found, f"{source}: reviews ({split})", this_command()))
+
+
+def _source(local: Path | None, cache: Path | None, *, base_url: str, offline: bool, quiet: bool) -> CandidateSource:
+    """PubMed, or a copy of it."""
+    from rankwell.core import Progress
+    from rankwell.reviews import EUtilities, PubMedSource, open_local
+
+    if local is not None:
+        with Progress(f"indexing {local}", unit="articles", quiet=quiet) as progress:
+            return open_local(local, progress=progress)
+    client = EUtilities.open(cache, base_url=base_url, offline=offline)
+    if not offline and not quiet and not client.account.email:
+        print("note: NCBI asks for an e-mail address: set RANKWELL_NCBI_EMAIL", file=sys.stderr)
+    return PubMedSource(client)
+
+
+def _shares(text: str) -> tuple[float, ...]:
+    from rankwell.core import ParameterError
+
+    try:
+        return tuple(float(part) / 100 for part in text.split(","))
+    except ValueError as error:
+        raise ParameterError("--shares", expected="three numbers: 85,7.5,7.5", found=text) from error
+
+
+def _say_what_is_left(studies: int, kept: int, reviews: int, out: Path) -> None:
+    print(
+        f"{out}: {kept:,} of {reviews:,} reviews; what was found for each of {studies:,} studies: {out}/studies.csv",
+        file=sys.stderr,
+    )
+    print(f"to decide what is ambiguous, write yes or no into {out}/ambiguous.csv and run this again", file=sys.stderr)

@@ -1,0 +1,140 @@
+"""A client for NCBI's E-utilities: search PubMed, fetch articles, and never ask the same thing twice.
+
+https://www.ncbi.nlm.nih.gov/books/NBK25499/ describes the service.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Self
+
+from rankwell.core import Document, ParameterError, RankwellError, fingerprint, home
+from rankwell.reviews.pubmed.account import Account
+from rankwell.reviews.pubmed.answers import AnswerCache
+from rankwell.reviews.pubmed.replies import SearchResult, article_document, articles, search_result
+from rankwell.reviews.pubmed.transport import Throttle, Transport
+
+NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
+MOST_FOUND = 10_000  # PubMed gives no more ids than that for a search
+ARTICLES_AT_ONCE = 200
+SEARCHES_AT_ONCE = 3  # an answer takes longer than the pause between two requests
+PMID = re.compile(r"[1-9][0-9]{0,8}")
+DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
+
+
+class EUtilities:
+    """PubMed, asked politely: at NCBI's rate, with pauses after trouble, and every answer kept in a cache.
+
+    With `offline` only the cache answers, so that a recorded one repeats a run anywhere.
+    """
+
+    def __init__(
+        self,
+        cache: AnswerCache,
+        transport: Transport | None = None,
+        account: Account | None = None,
+        *,
+        offline: bool = False,
+    ) -> None:
+        self.cache, self.offline = cache, offline
+        self.account = account or Account.from_environment()
+        self.transport = transport or Transport(NCBI, Throttle(self.account.rate))
+        self.requests = 0
+        """How many requests were sent, attempts not counted."""
+
+    @classmethod
+    def open(cls, cache: Path | str | None = None, *, base_url: str = NCBI, offline: bool = False) -> Self:
+        """With a cache in this folder (else under RANKWELL_HOME), and the account of the environment."""
+        account = Account.from_environment()
+        base = base_url if base_url.endswith("/") else f"{base_url}/"
+        transport = Transport(base, Throttle(account.rate))
+        return cls(AnswerCache(cache or home() / "pubmed"), transport, account, offline=offline)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cache.close()
+
+    def fingerprint(self) -> str:
+        """Results depend on the service, not on who asks it or how."""
+        return fingerprint(["E-utilities", self.transport.base_url])
+
+    def search(
+        self, term: str, most: int = 20, *, since: str = "", until: str = "", sort: str = "relevance"
+    ) -> SearchResult:
+        """The first ids for a term (in PubMed's syntax), of articles published between two dates if they are given."""
+        if not 1 <= most <= MOST_FOUND:
+            raise ParameterError("most", expected=f"a number from 1 to {MOST_FOUND:,}", found=most)
+        if not term.strip():
+            return SearchResult((), 0)
+        request = {"page": "esearch.fcgi", "db": "pubmed", "term": term, "retmax": str(most), "sort": sort}
+        if since or until:
+            request |= _between(since, until)
+        kept = self.cache.get(request)
+        if kept is not None:
+            return search_result(kept)
+        answer, found = self.transport.ask("esearch.fcgi", self._form(request, f"the search {term!r}"), search_result)
+        self.cache.put(request, answer)
+        return found
+
+    def search_all(self, terms: Sequence[str], most: int = 20) -> list[SearchResult]:
+        """Several searches side by side, still at the rate that NCBI allows; the first that fails ends them all."""
+        self.transport.stopped.clear()
+        pool = ThreadPoolExecutor(SEARCHES_AT_ONCE)
+        try:
+            searches = [pool.submit(self.search, term, most) for term in terms]
+            for search in wait(searches, return_when=FIRST_EXCEPTION).done:
+                search.result()  # which raises what went wrong, also where an earlier search still waits
+            return [search.result() for search in searches]
+        except BaseException:
+            self.transport.stopped.set()
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def fetch(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Articles by PMID, in this order; those that PubMed does not have (any more) are left out."""
+        for pmid in ids:
+            if not PMID.fullmatch(pmid):
+                raise ParameterError("PMID", expected="a number of up to nine digits", found=pmid)
+        wanted = list(dict.fromkeys(ids))
+        kept = {pmid: self.cache.get(_article(pmid)) for pmid in wanted}
+        missing = [pmid for pmid in wanted if kept[pmid] is None]
+        for start in range(0, len(missing), ARTICLES_AT_ONCE):
+            kept |= self._fetched(missing[start : start + ARTICLES_AT_ONCE])
+        found = ((pmid, article_document(article)) for pmid in wanted if (article := kept[pmid]))
+        return {pmid: document for pmid, document in found if document is not None}
+
+    def _fetched(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """Articles that are not in the cache; one that PubMed does not send is kept as nothing."""
+        request = {"db": "pubmed", "id": ",".join(ids)}
+        form = self._form(request, f"{len(ids)} articles, the first {ids[0]}")
+        _, found = self.transport.ask("efetch.fcgi", form, articles)
+        kept = {pmid: found.get(pmid, b"") for pmid in ids}
+        for pmid, article in kept.items():
+            self.cache.put(_article(pmid), article)
+        return kept
+
+    def _form(self, request: Mapping[str, str], what: str) -> dict[str, str]:
+        if self.offline:
+            raise RankwellError(f"{self.cache.path}: offline, and the recorded answers have none for {what}")
+        self.requests += 1
+        sent = {name: value for name, value in request.items() if name != "page"}
+        return sent | {"retmode": "xml"} | self.account.parameters()
+
+
+def _article(pmid: str) -> dict[str, str]:
+    return {"page": "efetch.fcgi", "db": "pubmed", "id": pmid}
+
+
+def _between(since: str, until: str) -> dict[str, str]:
+    """Publication dates as E-utilities want them: both, with slashes."""
+    for name, date in (("since", since), ("until", until)):
+        if date and not DATE.fullmatch(date):
+            raise ParameterError(name, expected="a date such as 2015, 2015-03 or 2015-03-12", found=date)
+    dates = {"mindate": since or "1000", "maxdate": until or "3000"}
+    return {"datetype": "pdat", **{name: date.replace("-", "/") for name, date in dates.items()}}

@@ -1,0 +1,178 @@
+"""Reading reviews with their lists of studies: JSON, CSV, and folders of RIS files as the Cochrane Library exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rankwell.collections.formats.delimited import header, table_rows
+from rankwell.collections.lines import head, whole_text
+from rankwell.collections.reading import Reading
+from rankwell.core import FormatError, RankwellError
+from rankwell.core.errors import Phrase
+from rankwell.reviews.reference import Reference, exact_date, year_in
+from rankwell.reviews.review import Review, Study
+from rankwell.reviews.ris import read_ris
+
+# What people call the same thing; the first name is ours.
+REVIEW_KEYS = {
+    "id": ("id", "_id", "review_id", "doi"),
+    "title": ("title", "review_title", "query"),
+    "date": ("date", "review_date", "published", "year", "review_year"),
+    "included": ("included", "included_studies"),
+    "excluded": ("excluded", "excluded_studies"),
+}
+COLUMNS = {
+    "review_id": ("review_id", "review"),
+    "review_title": ("review_title", "query"),
+    "review_date": ("review_date", "review_year"),
+    "title": ("title", "study_title"),
+    "year": ("year", "study_year", "publication_year"),
+    "authors": ("authors", "study_authors", "author"),
+    "label": ("label", "included", "label_included", "decision"),
+}
+NEEDED = ("title", "label")
+LABELS = {
+    **dict.fromkeys(("1", "1.0", "included", "include", "yes", "true", "relevant"), 1),
+    **dict.fromkeys(("0", "0.0", "excluded", "exclude", "no", "false", "irrelevant"), 0),
+}
+DELIMITERS = (",", "\t", ";")
+
+
+def read_reviews(path: Path | str, reading: Reading | None = None) -> list[Review]:
+    """The reviews of a JSON or CSV file, or of a folder with a folder of RIS files for each review.
+
+    - JSON: a list of objects (or one such object a line) with `title`, `date` or `year`, and `included` and
+      `excluded`: lists of studies with `title`, `year` and `authors` (a text, or a list of names).
+    - CSV: a row a study, with the columns `review_title` (and `review_id`, `review_date`), `title`, `year`, `authors`
+      and `label` (1 or included, 0 or excluded).
+    - RIS: in each folder files with `included` and `excluded` in their names, and `review.ris` for the review itself,
+      without which the folder's name is its title.
+    """
+    path, reading = Path(path), reading or Reading()
+    if path.is_dir():
+        found = list(_ris_reviews(path))
+    elif not path.is_file():
+        raise RankwellError(f"{path}: no such file or folder")
+    elif head(path).lstrip().startswith(("[", "{")):
+        found = list(_json_reviews(path, reading))
+    else:
+        found = _table_reviews(path, reading)
+    if not found:
+        raise RankwellError(f"{path}: expected reviews, found none")
+    seen = set[str]()
+    for review in found:
+        if review.id in seen:
+            raise RankwellError(f"{path}: expected each review once, found {review.id!r} twice")
+        seen.add(review.id)
+    return found
+
+
+def _json_reviews(path: Path, reading: Reading) -> Iterator[Review]:
+    for place, row in enumerate(_json_rows(path, reading), 1):
+        values = _named(row, REVIEW_KEYS) if isinstance(row, dict) else {}
+        title = values.get("title")
+        lists = [values.get(name) or [] for name in ("included", "excluded")]
+        if not isinstance(title, str) or not title.strip() or not all(isinstance(of, list) for of in lists):
+            expected = "a title, and lists of included and excluded studies"
+            reading.problems.add(FormatError(path, None, expected=f"{expected} in review {place}", found=row))
+            continue
+        studies = [tuple(_study(path, study, place, reading) for study in of) for of in lists]
+        included, excluded = (tuple(study for study in of if study is not None) for of in studies)
+        identity = str(values.get("id") or f"review-{place}")
+        yield Review(identity, " ".join(title.split()), included, excluded, exact_date(str(values.get("date") or "")))
+
+
+def _json_rows(path: Path, reading: Reading) -> list[Any]:
+    text = whole_text(path, reading)
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError as whole:
+        try:
+            return [orjson.loads(line) for line in text.splitlines() if line.strip()]
+        except orjson.JSONDecodeError:
+            raise FormatError(path, whole.lineno, expected="JSON", found=Phrase(str(whole))) from whole
+    if isinstance(found, dict):
+        found = found.get("reviews", [found])
+    return found if isinstance(found, list) else [found]
+
+
+def _study(path: Path, study: Any, place: int, reading: Reading) -> Study | None:
+    """A study of a list; a bare text is its title."""
+    values = {"title": study} if isinstance(study, str) else study
+    if not isinstance(values, dict) or not isinstance(values.get("title"), str):
+        expected = f"studies with a title in review {place}"
+        reading.problems.add(FormatError(path, None, expected=expected, found=study))
+        return None
+    authors = values.get("authors") or ""
+    listed = "; ".join(map(str, authors)) if isinstance(authors, list) else str(authors)
+    return Study(" ".join(values["title"].split()), year_in(str(values.get("year") or "")), listed)
+
+
+def _table_reviews(path: Path, reading: Reading) -> list[Review]:
+    start = head(path)
+    delimiter = max(DELIMITERS, key=lambda mark: len(header(start, mark)))
+    columns = header(start, delimiter)
+    missing = [name for name in NEEDED if not _named(dict.fromkeys(columns, "x"), COLUMNS).get(name)]
+    if missing or not _named(dict.fromkeys(columns, "x"), COLUMNS).keys() & {"review_id", "review_title"}:
+        expected = "the columns review_title, title, year, authors and label"
+        raise FormatError(path, 1, expected=expected, found=Phrase(", ".join(columns)))
+    found: dict[str, _Listed] = {}
+    for number, row in table_rows(path, reading, delimiter):
+        values = {name: str(value).strip() for name, value in _named(row, COLUMNS).items()}
+        label = LABELS.get(values.get("label", "").lower())
+        title = values.get("review_title") or values.get("review_id", "")
+        if label is None or not title:
+            expected = "a review, and a label that is 1 or included, 0 or excluded"
+            reading.problems.add(FormatError(path, number, expected=expected, found=Phrase(repr(values))))
+            continue
+        review = found.setdefault(values.get("review_id") or title, _Listed(title))
+        review.date = review.date or exact_date(values.get("review_date", ""))
+        study = Study(values.get("title", ""), year_in(values.get("year", "")), values.get("authors", ""))
+        (review.included if label else review.excluded).append(study)
+    return [Review(name, of.title, tuple(of.included), tuple(of.excluded), of.date) for name, of in found.items()]
+
+
+@dataclass
+class _Listed:
+    """A review while its rows are read."""
+
+    title: str
+    date: str = ""
+    included: list[Study] = field(default_factory=list)
+    excluded: list[Study] = field(default_factory=list)
+
+
+def _named(row: Mapping[str, Any], names: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+    """The values of a row under our names."""
+    lower = {str(key).strip().lower().replace(" ", "_"): value for key, value in row.items()}
+    found = {ours: next((lower[name] for name in known if lower.get(name)), None) for ours, known in names.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _ris_reviews(path: Path) -> Iterator[Review]:
+    inner = sorted(folder for folder in path.iterdir() if folder.is_dir() and any(folder.glob("*.ris")))
+    for folder in inner or [path]:
+        files = sorted(folder.glob("*.ris"))
+        included, excluded = (
+            tuple(
+                _reference_study(reference)
+                for file in files
+                if word in file.stem.lower()
+                for reference in read_ris(file)
+            )
+            for word in ("included", "excluded")
+        )
+        if not included and not excluded:
+            raise RankwellError(f"{folder}: expected RIS files named included.ris and excluded.ris, found none")
+        own = read_ris(folder / "review.ris") if (folder / "review.ris").is_file() else []
+        title = own[0].title if own and own[0].title else folder.name
+        yield Review(folder.name, title, included, excluded, own[0].date if own else "")
+
+
+def _reference_study(reference: Reference) -> Study:
+    return Study(reference.title, reference.year, "; ".join(reference.authors))

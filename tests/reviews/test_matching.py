@@ -1,0 +1,182 @@
+"""Is this article the study? S3's own pairs, and what must not be taken for the same."""
+
+from __future__ import annotations
+
+import pytest
+from eutilities_server import article
+
+from rankwell.core import ParameterError
+from rankwell.reviews import Match, MatchingRule, Study, Verdict, comparable_authors, comparable_title, gestalt
+
+RULE = MatchingRule()
+
+# S3, tables 3.1 and 3.2: titles and authors as the review has them and as PubMed has them, row by row. The tables show
+# no years; PubMed's first author list lacks an author, and its dashes and spaces are those that S3 marked.
+DECOMPRESSION = (
+    (
+        "The effects of abdominal decompression on pregnancy complicated by the small-for-dates fetus",
+        "Varma TR, Curzen P",
+    ),
+    (
+        "Letter: The effects of abdominal decompression on pregnancy complicated by the small for dates fetus.",
+        "Curzen P",
+    ),
+)
+EPISIOTOMIES = (
+    (
+        "[Repair of episiotomies with synthetic suture material]. [Bulgarian]",
+        "Nikolov A, Dimitrov A, Iliev D, Krsteva K",
+    ),
+    (
+        "[Repair of episiotomies with synthetic suture material].",
+        "Nikolov A, Dimitrov A, Iliev D, Kr\u0304steva K",
+    ),
+)
+NALOXONE = (
+    ("Failure of naloxone to modify the anti-tobacco effect of acupuncture", "Boureau F, Willer JC"),
+    (
+        "[Failure of naloxone to modify the anti-tobacco effect of acupuncture (author's transl)].",
+        "Boureau F, Willer J C",
+    ),
+)
+TELEMONITORING = (
+    (
+        "Impact of home patient telemonitoring on use of beta-blockers in congestive heart failure",
+        "Antonicelli R, Mazzanti I, Abbatecola AM, Parati G",
+    ),
+    (
+        "Impact of home patient telemonitoring on use of β-blockers in congestive heart failure.",
+        "Antonicelli Roberto, Mazzanti Ilaria, Abbatecola Angela M, Parati Gianfranco",
+    ),
+)
+ON_ASTHMA = "on the management of asthma with good cost-benefit"
+ASTHMA = (
+    (
+        f"Group discussions with parents have long-term positive benefits {ON_ASTHMA}",
+        "Hederos CA, Janson S, Hedlin G",
+    ),
+    (
+        f"Group discussions with parents have long-term positive effects {ON_ASTHMA}.",
+        "Hederos C-A, Janson S, Hedlin G",
+    ),
+)
+PAIRS = [DECOMPRESSION, EPISIOTOMIES, NALOXONE, TELEMONITORING, ASTHMA]
+SAME_AUTHORS = PAIRS[1:]
+
+
+def decided(pair, year: int | None = 1999, pubmed_year: int | None = 1999) -> Match:
+    (title, authors), (pubmed_title, pubmed_authors) = pair
+    return RULE.decide(
+        Study(title, year, authors), [article("1", pubmed_title, year=pubmed_year, authors=pubmed_authors)]
+    )
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_titles_of_the_study_are_alike_but_not_the_same(pair) -> None:
+    (title, _), (pubmed_title, _) = pair
+    assert 0.85 < gestalt(comparable_title(title), comparable_title(pubmed_title)) < 0.98
+
+
+@pytest.mark.parametrize("pair", SAME_AUTHORS)
+def test_the_author_lists_of_the_study_are_the_same_once_they_are_normalised(pair) -> None:
+    (_, authors), (_, pubmed_authors) = pair
+    assert comparable_authors(authors) == comparable_authors(pubmed_authors)
+
+
+@pytest.mark.parametrize("pair", SAME_AUTHORS)
+def test_the_pairs_of_the_study_are_the_same_when_their_years_are(pair) -> None:
+    match = decided(pair)
+    assert match.verdict is Verdict.FOUND
+    assert match.article is not None
+    assert match.reason.endswith("same year, authors 1.00")
+
+
+@pytest.mark.parametrize("pair", SAME_AUTHORS)
+@pytest.mark.parametrize(("year", "pubmed_year"), [(1999, 2000), (None, 1999), (1999, None), (None, None)])
+def test_the_pairs_of_the_study_are_in_doubt_when_years_differ_or_are_missing(pair, year, pubmed_year) -> None:
+    match = decided(pair, year, pubmed_year)
+    assert match.verdict is Verdict.AMBIGUOUS
+    assert ("a year is missing" if None in (year, pubmed_year) else "another year") in match.reason
+
+
+def test_a_list_that_lacks_an_author_is_left_to_a_person() -> None:
+    match = decided(DECOMPRESSION)
+    assert (match.verdict, match.article) == (Verdict.AMBIGUOUS, None)
+    assert match.reason == "title 0.94, authors 0.62"
+    assert [near.candidate.id for near in match.near] == ["1"]
+
+
+def test_a_title_above_098_needs_nothing_else() -> None:
+    match = RULE.decide(Study("Fever in children"), [article("1", "[Fever in Children].", year=None, authors="")])
+    assert (match.verdict, match.article and match.article.id) == (Verdict.FOUND, "1")
+
+
+def test_thresholds_must_be_exceeded_not_met() -> None:
+    study, candidate = Study("a" * 49 + "b", 2000, "Varma TR"), article("1", "a" * 49 + "c", authors="Other X")
+    assert RULE.compare(study, candidate).title == 0.98
+    assert not RULE.compare(study, candidate).same
+    study, candidate = Study("a" * 17 + "bbb", 2000, "Varma TR"), article("1", "a" * 17 + "ccc", authors="Varma TR")
+    assert RULE.compare(study, candidate).title == 0.85
+    assert not RULE.compare(study, candidate).same
+
+
+def test_another_study_is_not_found() -> None:
+    match = RULE.decide(Study("Fever in children", 2000, "Varma TR"), [article("1", "Cough in horses")])
+    assert match.verdict is Verdict.MISSING
+    assert match.reason.startswith("the most similar of 1 titles has 0.")
+    assert RULE.decide(Study("Fever"), []).reason == "the search found nothing"
+    assert RULE.decide(Study(" [] . "), [article("1", "")]).reason == "the study has no title"
+
+
+def test_the_most_similar_of_several_is_taken_wherever_it_stands() -> None:
+    title = "A trial of penicillin for sore throat in general practice in Sweden, the second part of it all"
+    candidates = [article("1", title + "s"), article("2", title + "."), article("3", title + " x")]
+    match = RULE.decide(Study(title), candidates)
+    assert match.article is not None
+    assert match.article.id == "2"
+
+
+def test_of_two_articles_with_one_title_the_one_whose_authors_and_year_agree_is_taken() -> None:
+    candidates = [article("1", "Asthma", year=1990), article("2", "Asthma", year=2000, authors="Hedlin G")]
+    assert RULE.decide(Study("Asthma", 2000, "Hedlin G"), candidates).article == candidates[1]
+    match = RULE.decide(Study("Asthma"), candidates)
+    assert (match.verdict, match.reason) == (Verdict.AMBIGUOUS, "2 articles have equally similar titles")
+
+
+@pytest.mark.parametrize(
+    ("given", "normal"),
+    [
+        ("Varma, T. R., Curzen, P.", "varma tr, curzen p"),
+        ("Antonicelli, R.; Abbatecola, A. M.", "antonicelli r, abbatecola am"),
+        ("Antonicelli, Roberto and Abbatecola, Angela M", "antonicelli r, abbatecola am"),
+        ("Guo F; Beane Freeman LE; Canadian Network", "guo f, beane freeman le, canadian network"),
+        ("van der Berg Jan, de Hoon Michiel", "van der berg j, de hoon m"),
+        ("García-Tabar I, Øvretveit J, Łukasz Ö", "garciatabar i, ovretveit j, lukasz o"),
+        ("Smith J, et al.", "smith j"),
+        ("Smith, John", "smith j"),
+        ("Sandy A & Brandt B", "sandy a, brandt b"),
+        ("", ""),
+    ],
+)
+def test_authors_are_surnames_and_initials(given: str, normal: str) -> None:
+    assert comparable_authors(given) == normal
+
+
+@pytest.mark.parametrize(
+    ("given", "normal"),
+    [
+        ("[Title in Bulgarian].", "title in bulgarian"),
+        ("  STRASSE  und\nWeg. ", "strasse und weg"),
+        ("What? Why.", "what? why"),
+        ("cafe\u0301", "caf\u00e9"),
+    ],
+)
+def test_titles_lose_case_brackets_and_their_full_stop(given: str, normal: str) -> None:
+    assert comparable_title(given) == normal
+
+
+def test_a_rule_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"near_title: expected at most 0\.9"):
+        MatchingRule(same_title=0.9, near_title=0.95)
+    with pytest.raises(ParameterError, match="same_authors"):
+        MatchingRule(same_authors=2)
