@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # Fetched models and caches stay inside the checkout.
 export RANKWELL_HOME ?= $(CURDIR)/$(VENV)/rankwell
 export HF_HUB_OFFLINE := 1
+MODELS := minilm-l6 minilm-l3 ms-marco-minilm-l12 bge-small-en
+REPLIES = $(RANKWELL_HOME)/biopython
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test test-all lint format bench setup clean
@@ -29,14 +31,18 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 bench: setup $(VENV)/bench  ## us and our peers side by side; takes a while
-	for name in analysis reading evaluate engine; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in analysis reading evaluate engine dense neural similarity; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 setup: $(VENV)/ready
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
-	$(BIN)/rankwell models add minilm-l6 || echo "going on without it: token counts will be missing"
+	$(BIN)/rankwell models add $(MODELS) || echo "going on without models: no BERT, no token counts"
+	# real replies of PubMed, which Biopython keeps for its own tests
+	mkdir -p $(REPLIES) && $(BIN)/python -m pip download --quiet --no-deps --no-binary=biopython biopython==1.88 -d $(REPLIES) \
+	    && tar -xzf $(REPLIES)/biopython-1.88.tar.gz -C $(REPLIES) --strip-components=1 biopython-1.88/Tests/Entrez biopython-1.88/Tests/Medline \
+	    && rm $(REPLIES)/biopython-1.88.tar.gz || echo "going on without Biopython's replies: some tests will be skipped"
 	touch $@
 
 $(VENV)/bench: pyproject.toml constraints.txt $(VENV)/ready

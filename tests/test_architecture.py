@@ -24,13 +24,19 @@ MAY_IMPORT = {
     "plots": ("core",),
     "encode": ("core",),
     "index": ("collections", "analysis"),
-    "match": ("index", "encode"),
+    "dense": ("index", "encode"),
+    "match": ("dense",),
     "rank": ("match",),
-    "tune": ("rank", "evaluate"),
+    "rerank": ("encode", "index"),
+    "tune": ("rank", "rerank", "evaluate"),
     "report": ("evaluate", "plots", "encode"),
-    "cli": ("report", "tune"),
+    "web": ("core",),
+    "assess": ("web", "report"),
+    "reviews": ("web", "rank", "report"),
+    "cli": ("report", "tune", "assess", "reviews"),
 }
 HEAVY = ("torch", "numba", "onnxruntime", "matplotlib", "pandas", "pyarrow", "scipy", "sklearn", "ir_datasets")
+HEAVY += ("sqlalchemy", "alembic")
 
 
 def allowed(package: str) -> set[str]:
@@ -100,6 +106,7 @@ def _is_exported(module: object, name: str) -> bool:
         "import rankwell.evaluate",
         "import rankwell.analysis",
         "import rankwell.tune",
+        "import rankwell.assess",
     ],
 )
 def test_importing_loads_nothing_heavy(program: str) -> None:

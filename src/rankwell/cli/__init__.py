@@ -13,15 +13,20 @@ from typing import NoReturn
 import typer
 
 from rankwell import __version__
+from rankwell.cli.assess import assess
 from rankwell.cli.compare import compare
 from rankwell.cli.convert import convert
 from rankwell.cli.demo import demo
+from rankwell.cli.encode import encode
 from rankwell.cli.evaluate import evaluate
+from rankwell.cli.export import export
 from rankwell.cli.fuse import fuse
 from rankwell.cli.index import index
 from rankwell.cli.maintain import delete, get, info, merge, verify
 from rankwell.cli.models import models
 from rankwell.cli.rank import rank
+from rankwell.cli.rerank import rerank
+from rankwell.cli.review import review
 from rankwell.cli.search import search
 from rankwell.cli.stats import stats
 from rankwell.cli.sweep import sweep
@@ -39,14 +44,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(index, search, rank, fuse, tune),
+    *(index, encode, search, rank, rerank, fuse, tune),
     *(evaluate, compare, sweep),
     *(stats, convert),
     *(get, info, delete, merge, verify),
 )
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(assess, name="assess")
 app.add_typer(models, name="models")
+app.command()(export)
+app.add_typer(review, name="review")
 app.command()(demo)
 
 

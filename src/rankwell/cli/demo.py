@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 SHOWN = 3  # documents and queries to show
 WIDTH = 110
+BI_ENCODER, CROSS_ENCODER = "minilm-l6", "ms-marco-minilm-l12"
+DEPTH = 30  # documents that BERT re-ranks a query
 FIELDS = {"title": 0.3, "signature": 0.1, "docstring": 0.6}
 
 
@@ -94,14 +96,48 @@ def _quality(index: Index, queries: Queries, judgments: Judgments, out: Path) ->
         "BM25, AND": BM25(index, k=100, match="and"),
         "BM25 by fields": BM25(index, k=100, weights=FIELDS),
         "BM25 + RM3": RM3(BM25(index, k=100)),
+        **_neural(index),
         "random": RandomRanker(docnos=tuple(index.documents), k=100),
     }
-    runs = {name: stage(queries) for name, stage in systems.items()}
+    runs, seconds = {}, {}
+    for name, stage in systems.items():
+        started = time.perf_counter()
+        runs[name] = stage(queries)
+        seconds[name] = time.perf_counter() - started
     found = compare(judgments, runs, ["nDCG@10", "R@100"])
     print(comparison_table(found).render("table"), end="")
     for sentence in found.warnings():
         print(f"note: {sentence}")
+    times = ", ".join(f"{name} {1000 * took / len(queries):,.0f} ms" for name, took in seconds.items())
+    print(f"time a query: {times}")
     page = comparison_page(found, texts=queries.texts(), command="rankwell demo")
     with atomic_write(out / "comparison.html") as file:
         file.write(page.html().encode())
     print(f"the same with pictures: {out / 'comparison.html'}")
+
+
+def _neural(index: Index) -> dict[str, Stage]:
+    """A bi-encoder, a hybrid and a cross-encoder, as far as their models have been fetched."""
+    from rankwell.core import Progress
+    from rankwell.dense import embed
+    from rankwell.encode import fetched_models, load_text_encoder
+    from rankwell.rank import BM25, Dense, Hybrid
+    from rankwell.rerank import CrossEncoder
+
+    found: dict[str, Stage] = {}
+    here = fetched_models()
+    if BI_ENCODER in here:
+        started = time.perf_counter()
+        with Progress(f"encoding by {BI_ENCODER}", unit="documents", total=len(index)) as progress:
+            embed(index, load_text_encoder(BI_ENCODER), graph=False, progress=progress)
+        print(f"Encoded {len(index):,} documents with {BI_ENCODER} in {time.perf_counter() - started:.0f} s.\n")
+        found["bi-encoder"] = dense = Dense(index, k=100)
+        found["BM25 + bi-encoder"] = Hybrid((BM25(index, k=100), dense))
+    if CROSS_ENCODER in here:
+        first = found.get("BM25 + bi-encoder", BM25(index, k=100))
+        found["BM25 + BERT"] = BM25(index, k=100) >> CrossEncoder(CROSS_ENCODER, k=DEPTH)
+        if BI_ENCODER in here:
+            found["both + BERT"] = first >> CrossEncoder(CROSS_ENCODER, k=DEPTH)
+    for name in {BI_ENCODER, CROSS_ENCODER} - set(here):
+        print(f"note: no {name} here, so no row for it: rankwell models add {name}")
+    return found

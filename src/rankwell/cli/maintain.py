@@ -45,11 +45,14 @@ def get(folder: options.IndexFolder, ids: Ids) -> None:
 
 
 def verify(folder: options.IndexFolder) -> None:
-    """Check every byte of an index."""
+    """Check every byte of an index, and of the vectors beside it."""
+    from rankwell.dense import embeddings_of
     from rankwell.index import Index
 
     found = Index.open(folder)
     found.verify()
+    for embeddings in embeddings_of(found):
+        embeddings.verify()
     print(f"{folder}: commit {found.commit}, {len(found):,} documents: all is well")
 
 
@@ -57,10 +60,14 @@ def info(
     folder: options.IndexFolder, as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False
 ) -> None:
     """Say what is in an index."""
+    from rankwell.dense import embeddings_of
     from rankwell.index import Index
 
-    found = Index.open(folder).info()
+    index = Index.open(folder)
+    found = index.info()
+    vectors = [embeddings.info() for embeddings in embeddings_of(index)]
     if as_json:
+        found["vectors"] = vectors
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
         return
     for name, value in found.items():
@@ -68,6 +75,10 @@ def info(
         print(
             f"{name:16} {shown:,}" if isinstance(shown, int) and not isinstance(shown, bool) else f"{name:16} {shown}"
         )
+    for of in vectors:
+        about = f"{of['documents']:,} documents, {of['dimensions']} numbers each by {of['model']}"
+        lacking = f"; {of['without']:,} documents lack one: rankwell encode {folder}" if of["without"] else ""
+        print(f"{'vectors':16} {of['name']}: {about}{lacking}")
 
 
 def merge(folder: options.IndexFolder) -> None:

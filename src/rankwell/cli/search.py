@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
 
 from rankwell.cli import options
+
+if TYPE_CHECKING:
+    from rankwell.cli.explaining import Explanation
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -25,46 +28,61 @@ def search(
     weights: options.Weights = None,
     rm3: options.Rm3 = False,
     rm3_settings: options.Rm3Settings = "10,10,0.5",
-    explain: Annotated[bool, typer.Option("--explain", help="Show what each term adds to a score.")] = False,
+    dense: options.Dense = False,
+    hybrid: options.Hybrid = False,
+    vectors: options.Vectors = None,
+    hnsw: options.Hnsw = False,
+    variants: options.Variants = 0,
+    rerank: options.Rerank = None,
+    depth: options.Depth = 100,
+    document: options.Template = None,
+    passages: options.Passages = None,
+    aggregate: options.Aggregate = "mean",
+    interpolate: options.Interpolate = None,
+    precision: options.Precision = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show why each document stands where it does.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
-    """Search an index with BM25."""
-    from rankwell.cli.rankers import RankerOptions
+    """Search an index: by words, by embeddings or both, and let a cross-encoder re-rank the top."""
+    from rankwell.cli.explaining import Explained
+    from rankwell.cli.rankers import RankerOptions, RerankOptions
     from rankwell.index import Index
     from rankwell.match import parse_match
-    from rankwell.rank import explain_score
     from rankwell.report.cells import one_line
 
     index = Index.open(folder)
-    chosen = RankerOptions(k, match, filter, k1, b, idf, weights, rm3, rm3_settings, threads=1)
-    found = chosen.ranker(index)(words)["1"]
+    deep = k if rerank is None else max(k, depth)
+    chosen = RankerOptions(
+        deep, match, filter, k1, b, idf, weights, rm3, rm3_settings, None, 1, dense, hybrid, vectors, hnsw, variants
+    )
+    again = rerank and RerankOptions(rerank, depth, document, passages, aggregate, interpolate, precision, quiet=True)
+    found = Explained(index, chosen, again or None, words)
     asked = parse_match(match).words(words)
     marks = (BOLD, PLAIN) if sys.stdout.isatty() else ("[", "]")
     rows = []
-    for rank, (docno, score) in enumerate(found, 1):
-        document = index.documents[docno]
+    for rank, (docno, score) in enumerate(found.ranking(k), 1):
+        stored = index.documents[docno]
         snippet = index.snippet(docno, asked, fields=[name for name in index.fields if name != "title"])
-        row = {"rank": rank, "id": docno, "score": score, "title": document.fields.get("title", "")}
-        row |= {"snippet": snippet.text, "highlights": snippet.highlights, "metadata": dict(document.metadata)}
-        if explain:
-            row["terms"] = [vars(part) for part in explain_score(chosen.bm25(index), asked, docno)]
+        row = {"rank": rank, "id": docno, "score": score, "title": stored.fields.get("title", "")}
+        row |= {"snippet": snippet.text, "highlights": snippet.highlights, "metadata": dict(stored.metadata)}
+        why = found.why(docno, asked) if explain else None
+        if why is not None:
+            row |= why.for_json()
         rows.append(row)
         if not as_json:
-            _print(row, snippet.marked(*marks, shown=one_line))
+            _print(row, snippet.marked(*marks, shown=one_line), why)
     if as_json:
         print(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
     elif not rows:
         print("nothing found", file=sys.stderr)
 
 
-def _print(row: dict[str, object], passage: str) -> None:
+def _print(row: dict[str, Any], passage: str, why: Explanation | None) -> None:
     from rankwell.report.cells import one_line
 
     title = one_line(str(row["title"]))
     print(f"{row['rank']:>3}. {one_line(str(row['id']))}  {row['score']:.4f}" + (f"  {title}" if title else ""))
     if passage.strip():
         print(f"     {' '.join(passage.split())}")
-    for part in row.get("terms", ()):  # type: ignore[attr-defined]  # a list where it is there
-        field = f" in {part['field']}" if part["field"] else ""
-        about = f"{part['frequency']}x, in {part['documents']:,} documents, idf {part['idf']:.3f}"
-        print(f"       {part['part']:.4f}  {part['term']}{field} ({about})")
+    for line in why.lines() if why else ():
+        print(f"       {line}")

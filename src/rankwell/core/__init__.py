@@ -12,6 +12,7 @@ from rankwell.core.query import Queries, Query
 from rankwell.core.run import Ranking, Run
 from rankwell.core.settings import home
 from rankwell.core.stage import Pipeline, Stage, Top
+from rankwell.core.template import Template
 
 __all__ = [
     "Document",
@@ -28,6 +29,7 @@ __all__ = [
     "RankwellError",
     "Run",
     "Stage",
+    "Template",
     "Top",
     "atomic_write",
     "fingerprint",

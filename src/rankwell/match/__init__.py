@@ -1,7 +1,8 @@
-"""Which documents are looked at: AND, OR, boolean expressions, filters."""
+"""Which documents are looked at: AND, OR, nearest by embedding, boolean expressions, filters."""
 
 from __future__ import annotations
 
+from rankwell.match.ann import Nearest
 from rankwell.match.boolean import Boolean
 from rankwell.match.candidates import MatchRatios, filtered, match_ratios, matched
 from rankwell.match.expression import Field, Phrase, Term, parse_expression
@@ -22,6 +23,7 @@ __all__ = [
     "Intersection",
     "Match",
     "MatchRatios",
+    "Nearest",
     "Node",
     "Not",
     "Or",

@@ -1,4 +1,4 @@
-"""Match functions by name, as the command has them: `or`, `and`, `expr:a OR b`, `and + expr:title:covid`."""
+"""Match functions by name, as the command has them: `or`, `and`, `ann:100`, `expr:a OR b`, `and + ann:100`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable
 
 from rankwell.core import ParameterError
+from rankwell.match.ann import Nearest
 from rankwell.match.boolean import Boolean
 from rankwell.match.functions import AllTerms, AnyTerm, Intersection, Match, Union
 
 EXPRESSION = "expr"
 # An expression may hold every sign there is, so it takes all that follows it.
 TAIL = re.compile(rf"(?<![^\s+&]){EXPRESSION}:(?P<expression>.*)", re.DOTALL)
-EXAMPLES = "or, and, expr:... or several with + (union) or & (intersection) between them"
+EXAMPLES = "or, and, ann:100, expr:... or several with + (union) or & (intersection) between them"
 
 
 def plain(kind: Callable[[], Match]) -> Callable[[str | None], Match]:
@@ -29,6 +30,7 @@ def plain(kind: Callable[[], Match]) -> Callable[[str | None], Match]:
 MATCHES: dict[str, Callable[[str | None], Match]] = {
     "or": plain(AnyTerm),
     "and": plain(AllTerms),
+    "ann": Nearest.parse,
     EXPRESSION: Boolean,
 }
 """What makes a match function of what stands behind the colon (None without one)."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from rankwell.core.scales import unit
 from rankwell.rank.bm25 import BM25
+from rankwell.rank.dense import Dense
 from rankwell.rank.expansion import SimilarQueries, TermSearch
 from rankwell.rank.explanation import TermPart, explain_score
 from rankwell.rank.fusion import FUSIONS, CombMNZ, Fusion, Hybrid, ReciprocalRank, WeightedSum, fusion
-from rankwell.rank.normalise import NORMALISERS, normaliser, unit, zscore
+from rankwell.rank.normalise import NORMALISERS, normaliser, zscore
 from rankwell.rank.random_ranker import RandomRanker
 from rankwell.rank.rm3 import RM3
 from rankwell.rank.tfidf import CosineTfIdf, SumTfIdf
+from rankwell.rank.variants import query_variants
 
 __all__ = [
     "BM25",
@@ -18,6 +21,7 @@ __all__ = [
     "RM3",
     "CombMNZ",
     "CosineTfIdf",
+    "Dense",
     "Fusion",
     "Hybrid",
     "RandomRanker",
@@ -30,6 +34,7 @@ __all__ = [
     "explain_score",
     "fusion",
     "normaliser",
+    "query_variants",
     "unit",
     "zscore",
 ]

@@ -12,7 +12,8 @@ import numpy as np
 
 from rankwell.core import Document, ParameterError, Queries, Query, Run, Stage
 from rankwell.core.arrays import Integers, Strings
-from rankwell.rank.normalise import Values, lowest, normaliser
+from rankwell.core.scales import Values
+from rankwell.rank.normalise import lowest, normaliser
 
 
 @dataclass(frozen=True)

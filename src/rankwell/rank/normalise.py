@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from rankwell.core import ParameterError, Run
 from rankwell.core.arrays import Integers
+from rankwell.core.scales import Values, of_query, unit
 
-Values = npt.NDArray[np.float64]
 Normaliser = Callable[[Run], Values]
-
-
-def unit(run: Run) -> Values:
-    """Min-max: (s - lowest) / (highest - lowest), from 0 to 1. Where all scores are equal, each is the best: 1."""
-    scores = _scores(run)
-    lowest, highest = of_query(np.minimum, scores, run), of_query(np.maximum, scores, run)
-    return np.divide(scores - lowest, highest - lowest, out=np.ones(len(scores)), where=highest > lowest)
 
 
 def zscore(run: Run) -> Values:
@@ -75,16 +67,6 @@ def lowest(values: Values, offsets: Integers) -> Values:
     if len(filled):
         found[filled] = np.minimum.reduceat(values, offsets[filled])
     return found
-
-
-def of_query(combine: np.ufunc, values: Values, run: Run) -> Values:
-    """For every document what `combine` makes of all values of its query."""
-    sizes = np.diff(run.offsets)
-    filled = np.flatnonzero(sizes)  # reduceat has no idea of an empty slice
-    if not len(filled):
-        return np.zeros(0)
-    combined: Values = np.repeat(combine.reduceat(values, run.offsets[filled]), sizes[filled])
-    return combined
 
 
 def _scores(run: Run) -> Values:

@@ -13,13 +13,13 @@ import numpy as np
 
 from rankwell.core import ParameterError, Run, Stage
 from rankwell.core.arrays import Integers
+from rankwell.core.scales import Values
 from rankwell.index import Index
 from rankwell.index.lists import triples_of
 from rankwell.index.segment import Segment
 from rankwell.match import AnyTerm, Asked, Match, filtered, matched, parse_match
 from rankwell.match.logic import Mask
 from rankwell.rank.expansion import TermWeights, query_texts
-from rankwell.rank.normalise import Values
 
 CHUNK = 1 << 22  # postings that are looked at together
 

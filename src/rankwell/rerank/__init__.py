@@ -11,7 +11,6 @@ from rankwell.rerank.passages import Passages
 from rankwell.rerank.score_cache import ScoreCache, clear_scores, kept_bytes
 from rankwell.rerank.scorer import Scorer
 from rankwell.rerank.tally import Tally
-from rankwell.rerank.template import Template
 
 __all__ = [
     "AGGREGATORS",
@@ -25,7 +24,6 @@ __all__ = [
     "ScoreCache",
     "Scorer",
     "Tally",
-    "Template",
     "aggregator",
     "at_depths",
     "clear_scores",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core import Document, ParameterError, Run, Stage, fingerprint
+from rankwell.core import Document, ParameterError, Run, Stage, Template, fingerprint
 from rankwell.core.arrays import Floats, Integers
 from rankwell.core.progress import Progress
 from rankwell.core.scales import Values
@@ -25,7 +25,6 @@ from rankwell.rerank.score_cache import ScoreCache
 from rankwell.rerank.scorer import Scorer
 from rankwell.rerank.scoring import PairScores, reported
 from rankwell.rerank.tally import Tally
-from rankwell.rerank.template import Template
 from rankwell.rerank.texts import DocumentTexts, check_fields, document_texts, query_texts
 
 log = logging.getLogger(__name__)

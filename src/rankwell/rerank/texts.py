@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from rankwell.core import Document, Queries, RankwellError, Run
+from rankwell.core import Document, Queries, RankwellError, Run, Template
 from rankwell.index import Index
 from rankwell.rerank.passages import Passages
-from rankwell.rerank.template import TITLE, Template
 
 log = logging.getLogger(__name__)
 
+TITLE = "title"
 SHOWN = 3  # ids in an error
 LOOKED_AT = 1000  # documents that are looked at to tell which fields there are
 

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import logging
-import os
-import tempfile
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import home
+from rankwell.core.kernels import Kernels
 
-logger = logging.getLogger(__name__)
+kernels = Kernels("rankwell.reviews.gestalt_kernel")
 
 
 def gestalt(a: str, b: str) -> float:
@@ -31,34 +22,9 @@ def gestalt(a: str, b: str) -> float:
         return 1.0
     if not a or not b:
         return 0.0
-    return 2.0 * _kernel()(_characters(a), _characters(b)) / (len(a) + len(b))
+    matching: int = kernels().matching_characters(_characters(a), _characters(b))
+    return 2.0 * matching / (len(a) + len(b))
 
 
 def _characters(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-
-
-@cache
-def _kernel() -> Callable[[Any, Any], int]:
-    """The compiled loop; compiled when it first runs on a machine, and kept under RANKWELL_HOME."""
-    config: Any = importlib.import_module("numba").config
-    before, config.CACHE_DIR = config.CACHE_DIR, str(_cache_folder())
-    try:
-        module = importlib.import_module("rankwell.reviews.gestalt_kernel")
-    finally:
-        config.CACHE_DIR = before
-    kernel: Callable[[Any, Any], int] = module.matching_characters
-    return kernel
-
-
-def _cache_folder() -> Path:
-    folder = home() / "kernels" / "gestalt"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        writable = os.access(folder, os.W_OK)
-    except OSError:
-        writable = False
-    if writable:
-        return folder
-    logger.warning("%s cannot be written to: the similarity is compiled anew in every process", folder)
-    return Path(tempfile.mkdtemp(prefix="rankwell-kernels-"))

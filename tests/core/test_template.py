@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankwell.core import Document, ParameterError
-from rankwell.rerank import Template
+from rankwell.core import Document, ParameterError, Template
 
 PAPER = Document("p", {"title": "Masks", "abstract": "They help.", "full text": "Long {title}."})
 

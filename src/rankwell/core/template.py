@@ -1,4 +1,4 @@
-"""The document's text as the model reads it: fields put into a template."""
+"""The text of a document that a model reads: fields put into a template."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from rankwell.core import Document, ParameterError
+from rankwell.core.document import Document
+from rankwell.core.errors import ParameterError
 
 FIELD = re.compile(r"\{([^{}]+)\}")
-TITLE = "title"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,169 @@
+"""Encoding the documents of an index: those that have no vector yet, a portion at a time."""
+
+from __future__ import annotations
+
+import logging
+import re
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from rankwell.core import ParameterError, Progress, RankwellError, Template
+from rankwell.core.progress import SILENT
+from rankwell.dense.documents import NOTHING, Documents, Keys
+from rankwell.dense.embeddings import Embeddings, Encoder, check_encoder, chosen_folder, opened
+from rankwell.dense.graph import can_connect
+from rankwell.dense.manifest import FOLDER, INT16, STORAGES, Manifest
+from rankwell.dense.quantise import unit
+from rankwell.dense.writer import VectorWriter
+from rankwell.index import Index
+
+logger = logging.getLogger(__name__)
+
+PORTION = 1024  # documents that are encoded before they are written
+NAMES = re.compile(r"[\w][\w.+-]*")
+SETTINGS = ("pooling", "layer", "normalise", "max_tokens", "precision", "query_prompt")
+
+
+def embed(
+    index: Index,
+    encoder: Encoder,
+    *,
+    field: str | None = None,
+    document: str | None = None,
+    name: str | None = None,
+    storage: str = INT16,
+    graph: bool | None = None,
+    progress: Progress = SILENT,
+) -> Embeddings:
+    """Give every document of an index a vector; those that have one already keep it.
+
+    What is encoded is a `field`, a template (`document`: '{title} {abstract}'), or without both the text of all
+    fields; a document without such a text gets no vector. Vectors lie in the index's folder under `name`, by default
+    one that is made of model, pooling, layer and fields. `storage`: "int16" is half of 32-bit floats, "int8" a quarter
+    and coarse. `graph` says whether approximate search is prepared too; by default where usearch is installed.
+
+    Every portion of documents is committed when it is encoded: after a kill, the same call goes on where it was.
+    """
+    template = _template(field, document)
+    if template is not None:
+        template.check(index.fields)
+    if storage not in STORAGES:
+        raise ParameterError("storage", expected=" or ".join(STORAGES), found=storage)
+    folder = index.path / FOLDER / _checked(name or default_name(encoder, template))
+    fresh = Manifest(
+        model=_model(encoder),
+        encoder={setting: getattr(encoder, setting) for setting in SETTINGS if hasattr(encoder, setting)},
+        made_with=encoder.fingerprint(),
+        dimensions=encoder.dimensions,
+        field=field,
+        document=None if template is None else template.text,
+        storage=storage,
+    )
+    with VectorWriter(folder, fresh) as writer:
+        _check_same(folder, writer.manifest, fresh, encoder)
+        documents = Documents(index, template, folder)
+        writer.begin()
+        keys = documents.keys()
+        writer.clean(documents.files())
+        _encode(writer, documents, keys, encoder, progress)
+        writer.merge(keys[index.live])
+        if graph or (graph is None and can_connect()):
+            writer.connect(keys[index.live])
+        writer.clean(documents.files())
+    return Embeddings.open(index, folder.name)
+
+
+def refresh(
+    index: Index, name: str | None = None, *, graph: bool | None = None, progress: Progress = SILENT
+) -> Embeddings:
+    """Bring vectors that are there up to date with their index, by the model that made them."""
+    there = opened(index, chosen_folder(index, name))
+    return embed(
+        index,
+        there.encoder(),
+        document=there.document,
+        name=there.name,
+        storage=there.storage,
+        graph=graph,
+        progress=progress,
+    )
+
+
+def connect(index: Index, name: str | None = None, progress: Progress = SILENT) -> Embeddings:
+    """Build the graph for approximate search of vectors that are there, or put into it what it lacks."""
+    folder = chosen_folder(index, name)
+    with VectorWriter(folder) as writer:
+        documents = Documents(index, writer.manifest.template, folder)
+        writer.connect(documents.keys()[index.live], progress)
+        writer.clean(documents.files())
+    return Embeddings.open(index, folder.name)
+
+
+def _encode(writer: VectorWriter, documents: Documents, keys: Keys, encoder: Encoder, progress: Progress) -> None:
+    """Encode what has no vector."""
+    index, rows = documents.index, writer.rows()
+    lacking = np.flatnonzero(index.live & (keys != NOTHING) & (rows.find(keys) < 0))
+    if progress is not SILENT:
+        progress.total = len(lacking)
+    texts, cut_before = documents.texts(lacking), _cut(encoder)
+    while portion := dict(islice(texts, PORTION)):
+        numbers = list(portion)
+        found = encoder.encode(list(portion.values()), progress)
+        if found.shape != (len(numbers), encoder.dimensions):
+            expected = f"{len(numbers)} vectors of {encoder.dimensions} numbers"
+            raise RankwellError(f"{encoder.model}: expected {expected}, found {found.shape}")
+        writer.add(keys[numbers], unit(found))
+    if _cut(encoder) > cut_before:
+        longer = _cut(encoder) - cut_before
+        logger.warning("%d of %d documents are longer than %s reads: cut", longer, len(lacking), encoder.model)
+
+
+def _template(field: str | None, document: str | None) -> Template | None:
+    """The template that a field or a template asks for; all fields without either."""
+    if field is not None and document is not None:
+        raise ParameterError("document", expected="a field or a template, not both", found=document)
+    text = document if field is None else f"{{{field}}}"
+    return None if text is None else Template(text)
+
+
+def _cut(encoder: Encoder) -> int:
+    """How many documents were too long so far, where the encoder counts them."""
+    return int(getattr(getattr(encoder, "truncated", None), "documents_cut", 0))
+
+
+def default_name(encoder: Encoder, template: Template | None) -> str:
+    """A name that says what the vectors are: minilm-l6-mean, bge-small-en-cls-layer11-title."""
+    layer = getattr(encoder, "layer", -1)
+    parts = [
+        Path(_model(encoder)).name,
+        getattr(encoder, "pooling", None),
+        f"layer{layer}" if layer != -1 else None,
+        None if template is None else "+".join(template.fields),
+    ]
+    return re.sub(r"[^\w.+-]+", "-", "-".join(part for part in parts if part)).lstrip(".-+")
+
+
+def _model(encoder: Encoder) -> str:
+    """The model's name; that of a folder in full, because commands are given in more than one place."""
+    folder = Path(encoder.model).expanduser()
+    return str(folder.resolve()) if folder.is_dir() else encoder.model
+
+
+def _checked(name: str) -> str:
+    if not NAMES.fullmatch(name):
+        raise ParameterError("name", expected="letters, digits and . + - _", found=name)
+    return name
+
+
+def _check_same(folder: Path, there: Manifest, asked: Manifest, encoder: Encoder) -> None:
+    """Raise where the vectors that are there were made of something else."""
+    check_encoder(folder, there, encoder)
+    for what in ("document", "storage"):
+        before, now = getattr(there, what), getattr(asked, what)
+        if before != now:
+            raise RankwellError(
+                f"{folder}: expected {what} {before or 'all fields'} as before, found {now or 'all fields'}: "
+                "choose another --name"
+            )

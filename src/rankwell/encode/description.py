@@ -1,0 +1,84 @@
+"""Everything that can be said of a model that is here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from rankwell.encode.export import PAIRS, TEXTS
+from rankwell.encode.folder import ModelFolder
+from rankwell.encode.models import model_record
+from rankwell.encode.runtime import OnnxModel
+from rankwell.encode.tokens import Tokenizer
+
+
+class Fact(NamedTuple):
+    """One line of a description."""
+
+    name: str
+    value: str
+
+
+def describe(name: str) -> list[Fact]:
+    """What a model is, how it is meant to be used, where it came from and what lies in its folder."""
+    folder = ModelFolder.find(name)
+    record, known = model_record(folder.path), folder.known
+    task = task_of(folder)
+    facts = [("model", name), ("what", known.what if known else ""), ("kind", kind_of(folder, task))]
+    config = {"layers": "num_hidden_layers", "hidden size": "hidden_size", "heads": "num_attention_heads"}
+    facts += [(told, str(folder.config.get(key, ""))) for told, key in config.items()]
+    facts += [("vocabulary", f"{Tokenizer(folder.tokenizer_file).vocabulary:,}"), ("most tokens", f"{folder.longest}")]
+    if task == PAIRS:
+        facts += [("labels", str(labels_of(folder) or ""))]
+    else:
+        facts += [
+            ("pooling", folder.pooling),
+            ("query prompt", repr(folder.query_prompt) if folder.query_prompt else ""),
+        ]
+    weights = [f"{precision} ({file.relative_to(folder.path)})" for precision, file in folder.onnx_files.items()]
+    weights += [f"torch ({folder.torch_weights.name})"] if folder.torch_weights else []
+    facts += [("weights", ", ".join(weights))]
+    facts += [("licence", known.licence if known else ""), ("hub", known.hub if known else "")]
+    facts += [("source", str(record.get("source", ""))), ("hash", str(record.get("sha256", "")))]
+    facts += [
+        ("folder", str(folder.path)),
+        ("size", f"{size_of(folder.path) / 1e6:,.0f} MB"),
+        ("files", _files(folder.path)),
+    ]
+    return [Fact(*fact) for fact in facts if fact[1]]
+
+
+def task_of(folder: ModelFolder) -> str:
+    """Whether a model scores pairs or encodes texts."""
+    if folder.architecture:
+        return PAIRS if folder.next_sentence or "SequenceClassification" in folder.architecture else TEXTS
+    if folder.known:
+        return PAIRS if folder.known.kind == "cross-encoder" else TEXTS
+    file = next(iter(folder.onnx_files.values()), None)
+    return PAIRS if file is not None and "logits" in OnnxModel(file).outputs else TEXTS
+
+
+def kind_of(folder: ModelFolder, task: str) -> str:
+    """In words."""
+    if task == TEXTS:
+        return "bi-encoder"
+    return "cross-encoder (next-sentence head)" if folder.next_sentence else "cross-encoder"
+
+
+def labels_of(folder: ModelFolder) -> int | None:
+    """The number of a cross-encoder's labels."""
+    if folder.next_sentence:
+        return 2
+    if folder.config:
+        return int(folder.config.get("num_labels") or len(folder.config.get("id2label") or {}) or 2)
+    file = next(iter(folder.onnx_files.values()), None)
+    return None if file is None else OnnxModel(file).use(PAIRS)
+
+
+def size_of(folder: Path) -> int:
+    """The bytes of a folder's files."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _files(folder: Path) -> str:
+    return ", ".join(sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()))

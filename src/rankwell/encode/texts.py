@@ -1,0 +1,123 @@
+"""Bi-encoders: a text as one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankwell.core.arrays import Floats
+from rankwell.core.errors import ParameterError, RankwellError
+from rankwell.core.fingerprint import fingerprint
+from rankwell.core.progress import SILENT, Progress
+from rankwell.encode.export import TEXTS, Export
+from rankwell.encode.folder import ModelFolder
+from rankwell.encode.opening import open_model
+from rankwell.encode.pooling import POOLINGS
+from rankwell.encode.tokens import TextTokens, Tokenizer, Truncation
+from rankwell.encode.working import check_threads, run_all
+
+
+class TextEncoder:
+    """Encodes texts: the vectors of a layer's tokens, pooled to one, of length 1 unless asked otherwise.
+
+    `layer` counts from 1, or from the end: -1 is the last.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        pooling: str | None = None,
+        layer: int = -1,
+        normalise: bool = True,
+        max_tokens: int | None = None,
+        precision: str | None = None,
+        threads: int | None = None,
+        query_prompt: str | None = None,
+        backend: str | None = None,
+    ) -> None:
+        self.model, self.layer, self.normalise = model, layer, normalise
+        self._folder = ModelFolder.find(model)
+        self._threads = check_threads(threads)
+        self.pooling = pooling or self._folder.pooling
+        if self.pooling not in POOLINGS:
+            raise ParameterError("pooling", expected=", ".join(POOLINGS), found=pooling)
+        longest = self._folder.longest
+        if max_tokens is not None and not 1 <= max_tokens <= longest:
+            raise ParameterError("max_tokens", expected=f"a number up to {longest}", found=max_tokens)
+        self.query_prompt = self._folder.query_prompt if query_prompt is None else query_prompt
+        tokenizer = Tokenizer(self._folder.tokenizer_file)
+        self._folder.check_tokenizer(tokenizer.vocabulary)
+        self._tokens = TextTokens(tokenizer, max_tokens or longest)
+        wanted = Export(TEXTS, layer=layer, first_only=self.pooling == "cls")
+        self.precision, self._model = open_model(self._folder, wanted, precision, backend)
+        self.dimensions = self._model.use(TEXTS)
+
+    @property
+    def megabytes(self) -> float:
+        """The size of the weights."""
+        return self._model.file.stat().st_size / 1e6 if self._model.file else 0.0
+
+    @property
+    def truncated(self) -> Truncation:
+        """What was cut off so far."""
+        return self._tokens.truncated
+
+    def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
+        """A row for each text, as documents are encoded."""
+        found = run_all(
+            texts,
+            self._tokens,
+            self._model,
+            finish=self._vector,
+            width=self.dimensions,
+            threads=self._threads,
+            progress=progress,
+        )
+        if not np.isfinite(found).all():
+            raise RankwellError(f"{self.model}: expected vectors of numbers, found some that are none")
+        return found
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A row for each query, with what the model wants in front of queries."""
+        return self.encode([self.query_prompt + text for text in texts])
+
+    def _vector(self, hidden: Floats) -> Floats:
+        vector = POOLINGS[self.pooling](hidden)
+        return vector / max(float(np.linalg.norm(vector)), 1e-12) if self.normalise else vector
+
+    def fingerprint(self) -> str:
+        """Over everything that a vector depends on besides the text."""
+        how = [self.pooling, self.layer, self.normalise, self._tokens.max_tokens, self.query_prompt]
+        weights = self._folder.fingerprint(self._model.file)
+        return fingerprint(["texts", weights, self._model.backend, self.precision, *how])
+
+
+@lru_cache(maxsize=4)
+def load_text_encoder(
+    model: str,
+    *,
+    pooling: str | None = None,
+    layer: int = -1,
+    normalise: bool = True,
+    max_tokens: int | None = None,
+    precision: str | None = None,
+    threads: int | None = None,
+    query_prompt: str | None = None,
+    backend: str | None = None,
+) -> TextEncoder:
+    """An encoder that stays loaded: the same arguments give the same object."""
+    return TextEncoder(
+        model,
+        pooling=pooling,
+        layer=layer,
+        normalise=normalise,
+        max_tokens=max_tokens,
+        precision=precision,
+        threads=threads,
+        query_prompt=query_prompt,
+        backend=backend,
+    )

@@ -1,0 +1,109 @@
+"""Running a model with PyTorch: on a GPU, where batches are large and padding is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwell.core.arrays import Floats
+from rankwell.core.errors import MissingExtraError, ParameterError, RankwellError
+from rankwell.encode.folder import ModelFolder
+from rankwell.encode.tokens import Tokens
+
+GPU_TOKENS = 32_768  # in one batch, padding included
+DRIVER = Path("/proc/driver/nvidia")
+
+
+class TorchModel:
+    """A model on a device. A batch is padded to its longest text, which fp32 results do not depend on."""
+
+    backend = "torch"
+    batch_tokens: int | None = GPU_TOKENS
+
+    def __init__(self, folder: ModelFolder, task: str, layer: int) -> None:
+        self._inner = load_torch(folder, task, layer)
+        import torch  # which load_torch has seen to be there
+
+        self.file = folder.torch_weights
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._inner.to(self.device)
+        self._forward = forward(self._inner, task, layer)
+        self._pad = int(folder.config.get("pad_token_id") or 0)
+
+    def use(self, task: str) -> int:
+        """The number of labels (pairs) or dimensions (texts)."""
+        config = self._inner.config
+        return int(config.num_labels if task == "pairs" else config.hidden_size)
+
+    def run(self, batch: Sequence[Tokens]) -> list[Floats]:
+        """The output for each of several pairs or texts, without its padding."""
+        import torch
+
+        lengths = [len(tokens.ids) for tokens in batch]
+        ids = np.full((len(batch), max(lengths)), self._pad, dtype=np.int64)
+        types, mask = np.zeros_like(ids), np.zeros_like(ids)
+        for row, (tokens, length) in enumerate(zip(batch, lengths, strict=True)):
+            ids[row, :length], types[row, :length], mask[row, :length] = tokens.ids, tokens.types, 1
+        with torch.inference_mode():
+            given = (torch.from_numpy(array).to(self.device) for array in (ids, mask, types))
+            output: Floats = self._forward(*given).float().cpu().numpy()
+        if output.ndim == 2:  # noqa: PLR2004 -- logits: pairs x labels
+            return list(output)
+        return [row[:length] for row, length in zip(output, lengths, strict=True)]
+
+
+def gpu_is_there() -> bool:
+    """Whether torch is installed and has a GPU; torch is loaded only where the system knows of one."""
+    if not DRIVER.exists() or find_spec("torch") is None:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def load_torch(folder: ModelFolder, task: str, layer: int) -> Any:
+    """The model as transformers loads it, ready to be run."""
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError(f"{folder.name}: running or exporting PyTorch's weights", extra="train") from error
+    if task == "pairs" and not (folder.next_sentence or "SequenceClassification" in folder.architecture):
+        found = folder.architecture or "no architecture"
+        raise RankwellError(f"{folder.name}: expected a cross-encoder (...ForSequenceClassification), found {found}")
+    kind: Any = transformers.AutoModel
+    if task == "pairs":
+        heads = (transformers.AutoModelForSequenceClassification, transformers.AutoModelForNextSentencePrediction)
+        kind = heads[folder.next_sentence]
+    verbosity: Any = transformers.logging
+    level = verbosity.get_verbosity()
+    verbosity.set_verbosity_error()
+    verbosity.disable_progress_bar()
+    try:
+        model = kind.from_pretrained(folder.path, local_files_only=True, weights_only=True).eval()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise RankwellError(f"{folder.path}: expected a model for torch, found {str(error).splitlines()[0]}") from error
+    finally:
+        verbosity.set_verbosity(level)
+    layers = int(getattr(model.config, "num_hidden_layers", 0))
+    if task == "texts" and not (1 <= layer <= layers or -layers <= layer <= -1):
+        raise ParameterError("layer", expected=f"a number from 1 to {layers}, or -1 for the last", found=layer)
+    return model
+
+
+def forward(model: Any, task: str, layer: int) -> Callable[[Any, Any, Any], Any]:
+    """From (ids, mask, segments) to logits, or to the vectors of a layer."""
+    segments = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
+
+    def run(ids: Any, mask: Any, types: Any) -> Any:
+        given = {"input_ids": ids, "attention_mask": mask, **({"token_type_ids": types} if segments else {})}
+        if task == "pairs":
+            return model(**given).logits
+        if layer == -1:
+            return model(**given).last_hidden_state
+        return model(**given, output_hidden_states=True).hidden_states[layer]
+
+    return run

@@ -1,0 +1,167 @@
+"""Exact search finds what comparing with every vector finds, in the one order, whatever way it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hashing_encoder import HashingEncoder
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rankwell.core import ParameterError
+from rankwell.dense import Embeddings, embed
+from rankwell.dense.exact import exhaustive, scanned
+from rankwell.dense.loading import kernels
+from rankwell.dense.manifest import Manifest
+from rankwell.dense.quantise import query_codes, unit
+from rankwell.dense.rows import Rows
+from rankwell.dense.writer import VectorWriter
+from rankwell.index import Index
+
+Build = Callable[..., Index]
+WORDS = [f"w{number}" for number in range(60)]
+
+
+def texts(count: int, seed: int = 0, length: int = 6) -> dict[str, str]:
+    generator = np.random.default_rng(seed)
+    return {f"d{number}": " ".join(generator.choice(WORDS, length)) for number in range(count)}
+
+
+def rows_of(folder, vectors: np.ndarray, parts: int = 3) -> Rows:
+    """Vectors in several files."""
+    fresh = Manifest("test", {}, "test", vectors.shape[1])
+    with VectorWriter(folder, fresh) as writer:
+        keys = np.arange(1, len(vectors) + 1, dtype=np.uint64)
+        for part in np.array_split(np.arange(len(vectors)), parts):
+            if len(part):
+                writer.add(keys[part], vectors[part])
+        return writer.rows()
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(1, 300), st.integers(1, 200), st.integers(1, 30), st.integers(0, 999), st.booleans())
+def test_going_through_the_upper_planes_finds_what_scoring_everything_finds(  # noqa: PLR0917 -- sizes to vary
+    tmp_path_factory, count: int, dimensions: int, k: int, seed: int, masked: bool
+) -> None:
+    generator = np.random.default_rng(seed)
+    # Few different numbers, so that many scores are equal or nearly so.
+    vectors = unit(generator.integers(-3, 4, (count, dimensions)).astype(np.float32) + 0.01)
+    rows = rows_of(tmp_path_factory.mktemp("rows"), vectors)
+    queries = query_codes(unit(generator.standard_normal((4, dimensions)).astype(np.float32)))
+    allowed = generator.random(count) < 0.7 if masked else np.ones(count, dtype=bool)
+    k = min(k, max(1, int(allowed.sum())))
+    if not allowed.any():
+        return
+    expected = list(exhaustive(rows, queries, np.flatnonzero(allowed), k))
+    for threads in (1, 2):
+        found = list(scanned(rows, queries, k, allowed if masked else None, threads))
+        for (rows_found, scores), (rows_expected, scores_expected) in zip(found, expected, strict=True):
+            assert rows_found.tolist() == rows_expected.tolist()
+            assert scores.tolist() == scores_expected.tolist()
+
+
+@pytest.mark.parametrize("dimensions", [1, 63, 64, 100, 384])
+def test_the_instructions_for_bytes_give_what_a_plain_loop_gives(dimensions: int) -> None:
+    compiled = kernels()
+    if not compiled.has_vnni():
+        pytest.skip("this processor has no VNNI")
+    generator = np.random.default_rng(1)
+    codes = generator.integers(0, 256, 5 * dimensions).astype(np.uint8)
+    query = generator.integers(-20_000, 20_000, (1, dimensions)).astype(np.int16)
+    whole = dimensions - dimensions % compiled.WIDE
+    upper = (query[:, :whole].astype(np.int32) + 128) >> 8
+    planes = np.stack([upper, query[:, :whole] - (upper << 8)], axis=1).astype(np.int8).reshape(-1)
+    shifts, scales, errors = np.array([7]), np.array([0.5]), np.array([0.25])
+    found = [np.zeros((1, 5), dtype=np.float32) for _ in range(2)]
+    for scan, out in zip((compiled.scan_wide, compiled.scan_plain), found, strict=True):
+        scan(codes, query, planes, shifts, scales, errors, 0, 5, out)
+    expected = (codes.reshape(5, -1).astype(int) @ query[0].astype(int) - 7) * 0.5 - 0.25
+    assert found[0].tolist() == found[1].tolist() == [expected.astype(np.float32).tolist()]
+
+
+def test_the_ranking_is_that_of_the_cosines(build: Build, encoder: HashingEncoder) -> None:
+    documents = texts(200)
+    index = build(documents)
+    found = embed(index, encoder, graph=False).search(encoder.encode_queries(["w1 w2 w3", "w40"]), 20)
+    vectors = dict(zip(documents, unit(encoder.encode(list(documents.values()))), strict=True))
+    for ranking, query in zip(found, unit(encoder.encode_queries(["w1 w2 w3", "w40"])), strict=True):
+        cosines = {docno: float(vector @ query) for docno, vector in vectors.items()}
+        assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
+        for docno, score in ranking:
+            assert score == pytest.approx(cosines[docno], abs=1e-4)
+        worst = ranking.scores[-1]
+        assert not [docno for docno in cosines if cosines[docno] > worst + 1e-4 and docno not in set(ranking.docnos)]
+
+
+def test_equal_scores_are_ranked_by_id_descending_across_segments(build: Build, encoder: HashingEncoder) -> None:
+    build({"b": "same text", "d": "same text", "x": "other"})
+    index = build({"a": "same text", "c": "same text", "e": "same text"})
+    found = embed(index, encoder, graph=False).search(encoder.encode_queries(["same text"]), 4)
+    assert found[0].docnos.tolist() == ["e", "d", "c", "b"]
+
+
+def test_scores_do_not_depend_on_what_else_is_asked(build: Build, encoder: HashingEncoder) -> None:
+    embeddings = embed(build(texts(300)), encoder, graph=False)
+    queries = encoder.encode_queries(WORDS)
+    together = embeddings.search(queries, 50)
+    for place, query in enumerate(queries):
+        alone = embeddings.search(query, 50)
+        assert alone.docnos.tolist() == together[place].docnos.tolist()
+        assert alone.scores.tolist() == together[place].scores.tolist()
+
+
+def test_only_documents_within_are_found(build: Build, encoder: HashingEncoder) -> None:
+    index = build(texts(100))
+    embeddings = embed(index, encoder, graph=False)
+    query = encoder.encode_queries(["w5"])
+    everything = embeddings.search(query, 100)
+    mask = np.arange(index.size) % 3 == 0
+    found = embeddings.search(query, 100, within=mask)
+    assert found.documents.tolist() == [number for number in everything.documents.tolist() if mask[number]]
+    assert len(embeddings.search(query, 100, within=np.zeros(index.size, dtype=bool)).documents) == 0
+
+
+def test_more_documents_than_there_are_may_be_asked_for(build: Build, encoder: HashingEncoder) -> None:
+    embeddings = embed(build(texts(5)), encoder, graph=False)
+    assert len(embeddings.search(encoder.encode_queries(["w5"]), 1000).documents) == 5
+
+
+def test_bytes_alone_are_half_as_large_and_ranked_by_what_they_say(build: Build) -> None:
+    encoder = HashingEncoder(128)
+    index = build(texts(2000))
+    whole = embed(index, encoder, graph=False)
+    coarse = embed(index, encoder, graph=False, name="coarse", storage="int8")
+    assert coarse.info()["bytes"]["vectors"] < 0.6 * whole.info()["bytes"]["vectors"]
+    query = encoder.encode_queries(["w5 w6"])
+    assert coarse.search(query, 10)[0].scores == pytest.approx(whole.search(query, 10)[0].scores, abs=0.02)
+
+
+def test_stored_vectors_take_half_of_what_32_bit_floats_take(build: Build) -> None:
+    embeddings = embed(build(texts(3000)), HashingEncoder(384), graph=False)
+    planes = [embeddings._rows.chunks[0].file.sizes()[name] for name in ("high", "low")]
+    rows = embeddings._rows.chunks[0].keys.size
+    assert sum(planes) == rows * 384 * 4 / 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 0}, "k: expected a number of documents"),
+        ({"k": 5, "method": "lsh"}, "method: expected exact or hnsw"),
+        ({"k": 5, "width": 3}, "width: expected a number of candidates, at least 5"),
+    ],
+)
+def test_what_cannot_be_is_refused(build: Build, encoder: HashingEncoder, arguments, message: str) -> None:
+    embeddings = embed(build(texts(5)), encoder, graph=False)
+    with pytest.raises(ParameterError, match=message):
+        embeddings.search(encoder.encode_queries(["w5"]), **arguments)
+    with pytest.raises(ParameterError, match="queries: expected rows of 24 numbers"):
+        embeddings.search(np.ones((1, 7)), 3)
+
+
+def test_an_index_without_documents_finds_nothing(build: Build, encoder: HashingEncoder) -> None:
+    embeddings: Embeddings = embed(build({}), encoder)
+    assert (embeddings.count, embeddings.stale) == (0, 0)
+    assert len(embeddings.search(encoder.encode_queries(["w5"]), 3).documents) == 0

@@ -1,0 +1,126 @@
+"""What a folder that is not as it should be gets: one clear line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from rankwell.core import MissingExtraError, RankwellError
+from rankwell.encode import PairScorer, TextEncoder, describe, export_model, find_model, measure_drift
+from rankwell.encode.folder import FP32, INT8, ModelFolder
+
+
+def test_a_folder_without_weights_is_said(save) -> None:
+    folder = save()
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(RankwellError, match=r"expected weights \(\*\.onnx, model\.safetensors.*found none"):
+        PairScorer(str(folder))
+
+
+@pytest.mark.parametrize("content", [b"", b"not an ONNX file", None])
+def test_a_damaged_onnx_file_is_said(save, content: bytes | None) -> None:
+    folder = save(num_labels=1)
+    name, _ = export_model(str(folder), FP32, folder.parent / "whole")
+    file = Path(name) / "onnx" / "model.onnx"
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2] if content is None else content)
+    with pytest.raises(RankwellError, match="expected an ONNX model, found one that cannot be loaded"):
+        PairScorer(name)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff" * 100, None])
+def test_damaged_safetensors_are_said(save, content: bytes | None) -> None:
+    folder = save(num_labels=1)
+    file = folder / "model.safetensors"
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2] if content is None else content)
+    with pytest.raises(RankwellError, match="expected weights in the safetensors format"):
+        PairScorer(str(folder))
+
+
+def test_weights_that_lack_a_part_are_said(save) -> None:
+    folder = save(num_labels=1)
+    config = orjson.loads((folder / "config.json").read_bytes())
+    (folder / "config.json").write_bytes(orjson.dumps({**config, "num_hidden_layers": 4}))
+    with pytest.raises(RankwellError, match=r"expected weights bert\.encoder\.layer\.3\.attention.*found none"):
+        PairScorer(str(folder))
+
+
+def test_a_tokenizer_of_another_model_is_said(save) -> None:
+    folder = save(vocab_size=1000, num_labels=1)
+    with pytest.raises(RankwellError, match=r"expected a tokenizer of at most 1,000 entries.*found 30,522"):
+        PairScorer(str(folder))
+
+
+def test_an_id_that_the_model_does_not_have_is_said(save) -> None:
+    folder = save(vocab_size=1000, num_labels=1)
+    name, _ = export_model(str(folder), FP32, folder.parent / "whole")
+    (Path(name) / "config.json").unlink()  # so that nobody knows before it happens
+    with pytest.raises(RankwellError, match="the model failed on"):
+        PairScorer(name).logits([("fever", "influenza")])
+
+
+def test_a_damaged_configuration_is_said(save) -> None:
+    folder = save()
+    (folder / "config.json").write_text("{")
+    with pytest.raises(RankwellError, match=r"config\.json: expected JSON"):
+        PairScorer(str(folder))
+
+
+def test_a_cross_encoder_is_no_bi_encoder_in_onnx(save) -> None:
+    name, task = export_model(str(save(num_labels=1)), FP32)
+    assert task == "pairs"
+    with pytest.raises(RankwellError, match="expected an encoder with an output last_hidden_state, found logits"):
+        TextEncoder(name)
+
+
+def test_the_precision_is_read_from_the_file_and_not_from_its_name(save) -> None:
+    folder = str(save(num_labels=1))
+    name, _ = export_model(folder, INT8)
+    assert ModelFolder.find(name).onnx_files.keys() == {INT8}
+    with pytest.raises(RankwellError, match="expected weights in fp32, found only int8"):
+        PairScorer(name, precision=FP32)
+    with pytest.raises(RankwellError, match="expected weights in fp32, or PyTorch's, to export from, found int8"):
+        export_model(name, INT8)
+
+
+@pytest.mark.parametrize("kind", ["BertForSequenceClassification", "BertModel", "BertForNextSentencePrediction"])
+def test_an_exported_folder_gives_what_the_original_gives(save, kind: str) -> None:
+    folder = str(save(kind, initializer_range=0.1))
+    name, task = export_model(folder, INT8)
+    drift = measure_drift(folder, name, task)
+    assert drift.megabytes < drift.megabytes_fp32
+    assert drift.tau > 0.5
+    same = measure_drift(folder, folder, task)  # int8 is made in the cache for it
+    assert same.largest == pytest.approx(drift.largest, abs=0.02)
+
+
+def test_an_export_goes_only_to_an_empty_folder(save, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("years of work")
+    with pytest.raises(RankwellError, match="expected a new or empty folder"):
+        export_model(str(save()), FP32, tmp_path / "full")
+    assert (tmp_path / "full" / "thesis.txt").is_file()
+
+
+def test_a_model_is_described(save) -> None:
+    facts = dict(describe(str(save("BertForSequenceClassification", num_labels=2))))
+    assert facts["kind"] == "cross-encoder"
+    assert (facts["layers"], facts["hidden size"], facts["labels"], facts["vocabulary"]) == ("3", "32", "2", "30,522")
+    assert facts["weights"] == "torch (model.safetensors)"
+
+
+def test_a_hub_id_that_is_not_here_names_both_ways_out() -> None:
+    with pytest.raises(RankwellError, match=r"rankwell models add nobody/no-such-model, or give a folder"):
+        find_model("nobody/no-such-model")
+
+
+def test_without_the_extra_the_error_names_it(save, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    folder = save(num_labels=1)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rankwell\[train\]'"):
+        PairScorer(str(folder))
