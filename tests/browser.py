@@ -21,6 +21,7 @@ SWITCHES = (
     "--disable-sync",
 )
 NARROW, WIDE = 360, 1200
+PATIENCE = 15_000  # milliseconds
 
 
 @contextmanager
@@ -40,19 +41,34 @@ def chromium() -> Iterator[Any]:
 
 def assert_readable(browser: Any, file: Path, *, dark: bool = False) -> None:
     """The page works at a phone's width and at a desk's, for eyes, ears and keyboards."""
+    for width in (NARROW, WIDE):
+        with new_page(browser, width=width, dark=dark, bypass_csp=True) as page:
+            page.goto(file.as_uri())
+            assert_no_stumbling_blocks(page)
+
+
+@contextmanager
+def new_page(browser: Any, *, width: int = WIDE, dark: bool = False, **settings: Any) -> Iterator[Any]:
+    """A page in a browser of its own (cookies, colours), which at its end must have had no errors to tell."""
+    scheme = "dark" if dark else "light"
+    context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, **settings)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    try:
+        yield page
+    finally:
+        context.close()
+    assert not said
+
+
+def assert_no_stumbling_blocks(page: Any) -> None:
+    """Nothing to scroll for sideways, nothing that axe complains about."""
     from axe_playwright_python.sync_playwright import Axe
 
-    for width in (NARROW, WIDE):
-        context = browser.new_context(
-            viewport={"width": width, "height": 800}, color_scheme="dark" if dark else "light", bypass_csp=True
-        )
-        page = context.new_page()
-        said: list[str] = []
-        page.on("console", lambda message, said=said: said.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error, said=said: said.append(str(error)))
-        page.goto(file.as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        violations = Axe().run(page).response["violations"]
-        assert not violations, [(found["id"], found["nodes"][0]["html"][:200]) for found in violations]
-        assert not said
-        context.close()
+    page.wait_for_load_state()
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], page.url
+    violations = Axe().run(page).response["violations"]
+    assert not violations, [(page.url, found["id"], found["nodes"][0]["html"][:200]) for found in violations]

@@ -34,6 +34,15 @@ def models() -> Path:
     return folder
 
 
+@pytest.fixture
+def use_models(models: Path, own_home: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: ARG001 -- a home of its own comes first
+    """A home of this test's own, with the fetched models in it."""
+    home = tmp_path / "home-with-models"
+    home.mkdir()
+    (home / "models").symlink_to(models)
+    monkeypatch.setenv("RANKWELL_HOME", str(home))
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test touches the user's caches or a hub."""

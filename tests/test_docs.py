@@ -2,7 +2,8 @@
 
 A page is one session in an empty folder. A block marked `python` is executed in the page's namespace; one marked
 `console` has commands after `$ `, whose output must be what stands below them (`...` stands for anything); any other
-block whose first line of marking names a file (`csv papers.csv`) puts that file into the folder.
+block whose first line of marking names a file (`csv papers.csv`) puts that file into the folder. A page that begins
+with `<!-- needs: models -->` uses the models of `make setup`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_code_on_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_on_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if page.read_text(encoding="utf-8").startswith("<!-- needs: models -->"):
+        request.getfixturevalue("use_models")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in BLOCK.finditer(page.read_text(encoding="utf-8")):

@@ -31,6 +31,7 @@ def compare(
     ] = None,
     assess_unjudged: options.AssessUnjudged = None,
     depth: options.AssessDepth = 10,
+    collection: options.AssessCollection = None,
     name: options.Names = None,
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
@@ -59,4 +60,9 @@ def compare(
         types = read_answer_types(answer_types) if answer_types else None
         write_page(html, comparison_page(found, texts=texts, answer_types=types, marks=marks, command=this_command()))
     if assess_unjudged:
-        write_open_documents(assess_unjudged, judgments, by_name, qrels, [baseline, *runs], depth)
+        write_open_documents(
+            *(assess_unjudged, judgments, by_name, qrels, [baseline, *runs]),
+            depth=depth,
+            queries=queries,
+            collection=collection,
+        )

@@ -45,4 +45,4 @@ def evaluate(
     show(table, output)
     warn(list(warnings(found)))
     if assess_unjudged:
-        write_open_documents(assess_unjudged, judgments, by_name, qrels, runs, depth)
+        write_open_documents(assess_unjudged, judgments, by_name, qrels, runs, depth=depth)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from rankwell.cli.rankers import RankerOptions, RerankOptions
-from rankwell.core import Run, Stage
+from rankwell.core import Run
 from rankwell.core.run import Ranking
 from rankwell.index import Index
 from rankwell.rank import Hybrid, TermPart, explain_score
@@ -62,12 +62,13 @@ class Explained:
         for stage in (ranker, reranker):
             if stage is not None:
                 stage.check()
-        found = [(_name(stage), stage(self.words)) for stage in _beside(ranker)]
-        run = ranker.fusion(*(run for _, run in found)) if isinstance(ranker, Hybrid) else found[0][1]
-        if isinstance(ranker, Hybrid):
-            found.append(("fused", run))
+        first = ranker.stages[0]
+        beside = first.rankers if isinstance(first, Hybrid) else (first,)
+        found = [(type(stage).__name__, stage(self.words)) for stage in beside]
+        if isinstance(first, Hybrid):
+            found.append(("fused", first.fusion(*(run for _, run in found)).top(self.first.k)))
         if reranker is not None:
-            found.append((self.second.model if self.second else "", reranker.apply(run)))
+            found.append((self.second.model if self.second else "", reranker.apply(found[-1][1])))
         return found
 
     def ranking(self, k: int) -> Ranking:
@@ -81,14 +82,6 @@ class Explained:
         if self.second is not None:
             read = explain_rerank(self.second.cross_encoder(self.index), self.words, self.index.documents[docno])
         return Explanation(places(self.runs, QID, docno), list(terms), read)
-
-
-def _beside(ranker: Stage) -> tuple[Stage, ...]:
-    return ranker.rankers if isinstance(ranker, Hybrid) else (ranker,)
-
-
-def _name(stage: Stage) -> str:
-    return type(stage).__name__
 
 
 def _term(part: TermPart) -> str:

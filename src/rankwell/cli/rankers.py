@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rankwell.core import ParameterError, Stage
@@ -14,6 +14,8 @@ from rankwell.rank import BM25, RM3, Dense, Hybrid, SimilarQueries, query_varian
 
 if TYPE_CHECKING:
     from rankwell.rerank import CrossEncoder
+
+FUSED = 100  # fewer documents of each ranker would leave too little to agree on
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class RankerOptions:
         if self.dense:
             return self.by_vectors(index)
         if self.hybrid:
-            return Hybrid((self.by_words(index, texts), self.by_vectors(index)))
+            deep = replace(self, k=max(self.k, FUSED))
+            return Hybrid((deep.by_words(index, texts), deep.by_vectors(index))).top(self.k)
         return self.by_words(index, texts)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -29,17 +30,37 @@ def unjudged_documents(judgments: Judgments, runs: Iterable[Run], depth: int = 1
 
 
 def write_study(
-    path: Path, pool: Mapping[str, Sequence[str]], *, qrels: Path, runs: Sequence[Path], depth: int
+    path: Path,
+    pool: Mapping[str, Sequence[str]],
+    *,
+    qrels: Path,
+    runs: Sequence[Path],
+    depth: int,
+    queries: Path | None = None,
+    collection: str | None = None,
 ) -> None:
-    """The documents to judge as a study file: which judgments and runs it came from, and a list for every query."""
+    """The documents to judge as a study file that `rankwell assess create` takes.
+
+    It says which judgments and runs the documents came from, where queries and texts are (as far as known), and lists
+    the documents of every query. Files are named from the study file's folder, as they are meant there.
+    """
+    sources = {"queries": queries, "collection": collection}
     lines = [
         "# Documents that nobody has judged yet, for assessors.",
         f"depth = {depth}",
-        f"qrels = {json.dumps(str(qrels))}",
-        f"runs = {json.dumps([str(run) for run in runs])}",
+        f"qrels = {_quoted(qrels, path)}",
+        f"runs = [{', '.join(_quoted(run, path) for run in runs)}]",
+        *(f"{name} = {_quoted(source, path)}" for name, source in sources.items() if source is not None),
         "",
         "[pool]",
         *(f"{json.dumps(qid)} = {json.dumps(list(docnos))}" for qid, docnos in pool.items()),
     ]
     with atomic_write(path) as file:
         file.write(("\n".join(lines) + "\n").encode())
+
+
+def _quoted(source: Path | str, study: Path) -> str:
+    """A file as TOML's text, named from the study's folder; what is no file (irds:ID) and whole paths as they are."""
+    named = Path(source)
+    from_there = named.exists() and not named.is_absolute()
+    return json.dumps(os.path.relpath(named, study.parent) if from_there else str(source))

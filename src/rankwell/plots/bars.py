@@ -82,7 +82,7 @@ def columns(counts: Mapping[int, float], *, title: str, x: str, y: str = "docume
         whole_numbers(axes.xaxis)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")  # the year 2,020 is no year
         beside = max(0.7, (FEWEST_COLUMNS - (last - first)) / 2)
-        axes.set_xlim(first - beside, last + beside)
+        axes.set_xlim(max(first - beside, min(first, 0) - 0.7), last + beside)  # no room below 0 for what is counted
         whole_numbers(axes.yaxis)
     spread = f"from {first} to {last}, most of them ({figure_text(counts[most])}) at {most}"
     return Picture(figure, words(title), f"{title}: {figure_text(sum(counts.values()))} {y}, {x} {spread}.")

@@ -1,0 +1,85 @@
+"""What has come of a study so far: agreement, and files to take away. They hold random names only."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path as File
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Path, Request
+from starlette.responses import Response
+
+from rankwell.assess.agreement import measure_agreement
+from rankwell.assess.app.site import site_of
+from rankwell.assess.export import FORMATS, exported
+from rankwell.assess.labels import GRADED, LabelRules, make_labels, thresholds_of
+from rankwell.assess.store import Store
+from rankwell.collections import write_qrels
+
+router = APIRouter(prefix="/admin", default_response_class=Response)
+
+
+@router.get("/results")
+def results(request: Request) -> Response:
+    """How far the assessors agree, and the exports."""
+    site = site_of(request)
+    account = site.administrator(request)
+    grades = site.store.grades()
+    found = measure_agreement(grades, _thresholds(site.store))
+    figures = [figure for figure in found.figures if figure.passages and not math.isnan(figure.value)]
+    return site.show(
+        request,
+        "admin_results.html",
+        account,
+        figures=figures,
+        agreement=found,
+        warnings=list(found.warnings()),
+        answers=len(grades),
+        formats=FORMATS,
+        label_sets=[*_thresholds(site.store), GRADED],
+    )
+
+
+@router.get("/export/{name}")
+def export(request: Request, name: Annotated[str, Path(max_length=40)]) -> Response:
+    """A file to take away."""
+    site = site_of(request)
+    site.administrator(request)
+    makers = exports(site.store)
+    if name not in makers:
+        raise HTTPException(404)
+    slug = re.sub(r"[^a-z0-9]+", "-", site.store.study.title.lower()).strip("-")[:60] or "study"
+    kind = "application/json" if name.endswith(".json") else "text/plain; charset=utf-8"
+    disposition = f'attachment; filename="{slug}-{name}"'
+    return Response(makers[name](), media_type=kind, headers={"content-disposition": disposition})
+
+
+def exports(store: Store) -> Mapping[str, Callable[[], bytes]]:
+    """What can be exported, by the name of the file."""
+    answers = {f"answers.{kind}": partial(_answers, store, kind) for kind in FORMATS}
+    return answers | {f"{name}.qrels": partial(_labels, store, name) for name in (*_thresholds(store), GRADED)}
+
+
+def _answers(store: Store, kind: str) -> bytes:
+    return exported(store.answers(), kind).encode()
+
+
+def _thresholds(store: Store) -> dict[str, int]:
+    grades = store.study.grades
+    return thresholds_of(grades[0], grades[-1])
+
+
+def _labels(store: Store, name: str) -> bytes:
+    """Judgments from the queries that have the assessors they want."""
+    study = store.study
+    rules = LabelRules(study.grades[0], _thresholds(store), study.assessors_per_query)
+    originals = store.originals()
+    labels = make_labels(store.grades(finished=True), originals if len(originals) else None, rules)
+    with TemporaryDirectory() as folder:
+        path = File(folder) / "labels.qrels"
+        write_qrels(path, labels.sets[name], "trec")
+        return path.read_bytes()

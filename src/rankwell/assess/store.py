@@ -1,0 +1,113 @@
+"""A study that is open: everything that the application, the commands and programs do with its database.
+
+    store = open_store("study.db")                    # a file, or postgresql://USER@HOST/NAME
+    store.study                                       # Study: title, scale, guidelines (Markdown), consent, ...
+
+    store.invitations.invite(places=20) -> code       # shown once; .all(), .withdraw(number, by)
+    store.invitations.redeem(code, ip) -> Welcome(account, return_code)
+    store.sign_in.request_link(email, ip, code=None) -> token to mail, or None (say the same to the user)
+    store.sign_in.sign_in(token, ip) -> Account       # single use; behind a button, since mail programs open links
+
+    store.people.account(name) -> Account | None      # every request: compare account.session with the cookie's
+    store.people.consent(name), .set_english(name, level), .sign_out_everywhere(name), .delete(name, by)
+    store.people.accounts(), .address(name), .pause(name, by), .resume(name, by), .make_administrator(name, by),
+        .make_assessor(name, by), .events()
+
+    store.judging.begin(name) -> bool                 # new sets where no work is open
+    store.judging.task(name, assignment=None, position=None) -> Task | None
+    store.judging.give(name, assignment, position, grade or None, milliseconds=, note=) -> whether the query is done
+    store.judging.undo(name) -> Task | None; .can_undo(name), .note(name, assignment, position, text), .queries(name)
+
+    store.progress() -> StudyProgress                 # totals, and a row for each query and assessor
+    store.grades() -> Grades                          # the plain columns that labels and agreement take
+    store.answers() -> list[Answered]                 # all that may be published of each answer
+    store.originals() -> Judgments                    # the judgments there were before, of the pool
+
+Assessors go by their random names everywhere. Methods raise `AssessError`s (`NotThereError`, `PausedError`,
+`NoConsentError`, `TooManyAttemptsError`) and `ParameterError`s; all may be called from many threads at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from random import Random, SystemRandom
+from types import TracebackType
+from typing import Self
+
+from rankwell.assess.accounts import moment
+from rankwell.assess.collected import Answered, answers, grades_table, original_judgments
+from rankwell.assess.database import Database, open_database
+from rankwell.assess.grades import Grades
+from rankwell.assess.invitations import Invitations
+from rankwell.assess.judging import Judging
+from rankwell.assess.people import People
+from rankwell.assess.progress import StudyProgress, progress_of
+from rankwell.assess.schema import StudyRow
+from rankwell.assess.sign_in import SignIn
+from rankwell.assess.study import Study
+from rankwell.core import Judgments, RankwellError
+
+
+class Store:
+    """A study with its database; `clock` and `random` are for tests."""
+
+    def __init__(
+        self, database: Database, *, clock: Callable[[], datetime] = moment, random: Random | None = None
+    ) -> None:
+        self.database = database
+        with database.read() as session:
+            row = session.get(StudyRow, 1)
+            if row is None:
+                raise RankwellError(
+                    f"{database.name}: expected a study, found none: make one with `rankwell assess create`"
+                )
+            self.study = Study.from_json(row.settings)
+            self.created_at = row.created_at
+        self.invitations = Invitations(database, clock)
+        self.sign_in = SignIn(database, self.study, clock)
+        self.people = People(database, self.study, clock)
+        self.judging = Judging(database, self.study, clock, random or SystemRandom())
+
+    def progress(self) -> StudyProgress:
+        """How far the study is."""
+        with self.database.read() as session:
+            return progress_of(session, self.study)
+
+    def answers(self) -> list[Answered]:
+        """Every answer, with all that may be published of it."""
+        with self.database.read() as session:
+            return list(answers(session))
+
+    def grades(self, *, finished: bool = False) -> Grades:
+        """The answers as plain columns; only of queries that their assessor finished, where asked for."""
+        with self.database.read() as session:
+            return grades_table(session, finished=finished)
+
+    def originals(self) -> Judgments:
+        """The grades that passages of the pool had before the study."""
+        with self.database.read() as session:
+            return original_judgments(session)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_store(where: Path | str) -> Store:
+    """Open a study: its database's file, or its `postgresql://` address."""
+    database = open_database(where)
+    try:
+        return Store(database)
+    except BaseException:
+        database.close()
+        raise

@@ -1,0 +1,30 @@
+"""A small study and its application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from studies import make_study
+from visitor import Visitor
+
+from rankwell.assess.app.application import create_application
+from rankwell.assess.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_study(tmp_path / "study.db") as found:
+        yield found
+
+
+@pytest.fixture
+def app(store: Store) -> FastAPI:
+    return create_application(store, key=b"k" * 32, base_url="http://judge.example.org")
+
+
+@pytest.fixture
+def visitor(app: FastAPI) -> Visitor:
+    return Visitor(app)

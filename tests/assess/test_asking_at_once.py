@@ -1,0 +1,76 @@
+"""Forty assessors ask for work at the same moment, of four server processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from small_studies import grade_all, join, make_study, work_of
+
+from rankwell.assess import open_study
+
+PROCESSES, PEOPLE = 4, 40
+pytestmark = pytest.mark.slow
+
+
+def ask_at_once(address: str, early: list[str], names: list[str]) -> list[float]:
+    """How long each of the names waited; the early ones came before, one to each process."""
+    shares = [names[start::PROCESSES] for start in range(PROCESSES)]
+    program = [sys.executable, str(Path(__file__).with_name("asking.py")), address]
+    servers = [
+        subprocess.Popen([*program, first, *share], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for first, share in zip(early, shares, strict=True)
+    ]
+    try:
+        for server in servers:
+            assert server.stdout.readline() == "ready\n"
+        for server in servers:
+            server.stdin.write("go\n")
+            server.stdin.flush()
+        waits = [json.loads(server.communicate(timeout=60)[0]) for server in servers]
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
+            server.stdin.close()
+            server.stdout.close()
+    return [wait for share in waits for wait in share]
+
+
+@pytest.mark.parametrize("queries", [88, 600], ids=["just enough", "plenty"])
+def test_forty_who_ask_at_once_break_no_count_and_do_not_wait(address: str, queries: int, closing) -> None:
+    made = make_study(address, queries=queries, passages=20)
+    names = join(made, PEOPLE)
+    early = join(made, PROCESSES)
+    made.close()
+    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # with other things, which make everyone wait longer
+    waits = ask_at_once(address, early, names)
+    store = closing(open_study(address))
+    work = work_of(store)
+    counts = Counter(qid for given in work.values() for qid in given)
+    assert max(counts.values()) <= 3
+    assert all(len(given) == len(set(given)) for given in work.values())
+    assert sum(len(given) for given in work.values()) >= min(3 * queries, 6 * PEOPLE) - 12
+    assert len(waits) == PEOPLE
+    assert max(waits) < 1.0 * busy, f"somebody waited for {max(waits):.2f} s"
+
+
+def test_who_goes_on_among_many_gets_nothing_twice(address: str, closing) -> None:
+    made = make_study(address, queries=100, passages=1)
+    names = join(made, 20)
+    for name in names:
+        made.judging.begin(name)
+        grade_all(made, name)
+    early = join(made, PROCESSES)
+    made.close()
+    ask_at_once(address, early, [*names, *names])  # each on two devices
+    store = closing(open_study(address))
+    work = work_of(store)
+    counts = Counter(qid for given in work.values() for qid in given)
+    assert max(counts.values()) <= 3
+    assert all(len(given) == len(set(given)) and len(given) <= 12 for given in work.values())

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from small_studies import Clock, grade_all, join, make_study
+
+from rankwell.assess import read_grades
+from rankwell.assess.export import exported, write_export
+from rankwell.assess.status import assessor_table, query_table, totals
+from rankwell.core import ParameterError
+
+
+@pytest.fixture
+def study(sqlite_address: str, closing, clock: Clock):
+    """Two assessors, of whom the second stopped after one passage."""
+    store = closing(make_study(sqlite_address, queries=6, passages=2, clock=clock, open_to_all=True, seed=3))
+    token = store.sign_in.request_link("zoe@example.org", "10.0.0.1")
+    first = store.sign_in.sign_in(token, "10.0.0.1").name
+    store.people.consent(first)
+    (second,) = join(store)
+    store.people.set_english(first, 8)
+    store.judging.begin(first)
+    store.judging.task(first)
+    clock.forward(seconds=2.5)
+    grade_all(store, first, 4)
+    store.judging.begin(second)
+    task = store.judging.task(second)
+    store.judging.give(second, task.assignment, task.position, None, note="private")
+    return store
+
+
+def test_an_export_has_every_answer_with_its_order_and_time(study) -> None:
+    rows = json.loads(exported(study.answers(), "json"))
+    assert len(rows) == 13
+    unsure = [row for row in rows if row["grade"] is None]
+    assert [(row["query_order"], row["passage_order"], row["finished"], row["english"]) for row in unsure] == [
+        (1, 1, False, None)
+    ]
+    first = [row for row in rows if row["grade"] == 4]
+    assert {(row["finished"], row["english"]) for row in first} == {(True, 8)}
+    assert sorted((row["query_order"], row["passage_order"]) for row in first) == [
+        (query, passage) for query in range(1, 7) for passage in (1, 2)
+    ]
+    assert {row["given_at"] for row in rows} == {"2026-03-01T12:00:02.500000+00:00"}
+    assert max(row["seconds"] for row in rows) == 2.5
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv", "json"])
+def test_an_export_holds_nothing_personal(study, format: str) -> None:
+    text = exported(study.answers(), format)
+    for private in ("zoe", "example.org", "private", "10.0.0.1"):
+        assert private not in text
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv"])
+def test_an_export_reads_back_as_the_grades_of_the_study(study, tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"grades.{format}"
+    assert write_export(path, study.answers()) == 13
+    assert read_grades(path) == study.grades()
+
+
+def test_grades_of_unfinished_queries_can_be_left_out(study) -> None:
+    assert len(study.grades()) == 13
+    assert len(study.grades(finished=True)) == 12
+
+
+def test_an_unknown_format_is_told(study, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="format: expected one of tsv, csv, json"):
+        write_export(tmp_path / "grades.xlsx", study.answers())
+
+
+def test_the_status_counts_people_queries_and_grades(study) -> None:
+    progress = study.progress()
+    assert totals(progress) == "13 grades by 2 assessors; of 6 queries 6 are begun and 0 have 3 assessors"
+    assert all((query.done, query.working, query.passages) == (1, 1, 2) for query in progress.queries)
+    first, second = progress.assessors
+    assert (first.done, first.working, first.grades, first.cannot_tell) == (6, 0, 12, 0)
+    assert (second.done, second.working, second.grades, second.cannot_tell) == (0, 6, 1, 1)
+    assert first.seconds == pytest.approx(2.5 / 12, abs=1e-9)
+    assert len(query_table(progress).rows) == 6
+    assert [row[2] for row in assessor_table(progress).rows] == [6, 0]
