@@ -69,7 +69,7 @@ def test_a_mistake_is_one_line(words: list[str], message: str) -> None:
 def test_an_unknown_field_is_named(models: Path) -> None:
     done = rankwell("encode", "index", "--model", str(models / "minilm-l6"), "--field", "titel")
     assert done.returncode == 1
-    assert 'document: expected fields of the index (title, abstract), found "titel"' in done.stderr
+    assert 'document: expected fields of the documents (title, abstract), found "{titel}"' in done.stderr
 
 
 @pytest.mark.slow
