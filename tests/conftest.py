@@ -38,8 +38,9 @@ def models() -> Path:
 def use_models(models: Path, own_home: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: ARG001 -- a home of its own comes first
     """A home of this test's own, with the fetched models in it."""
     home = tmp_path / "home-with-models"
-    home.mkdir()
-    (home / "models").symlink_to(models)
+    (home / "models").mkdir(parents=True)
+    for model in models.iterdir():  # one by one, so that what a test adds or removes is its own
+        (home / "models" / model.name).symlink_to(model)
     monkeypatch.setenv("RANKWELL_HOME", str(home))
 
 

@@ -42,6 +42,16 @@ def ask_at_once(address: str, early: list[str], names: list[str]) -> list[float]
     return [wait for share in waits for wait in share]
 
 
+def assert_counts_hold(work: dict[str, list[str]], queries: int) -> None:
+    """No query has more than three, nobody one twice, and who got fewer than six could get no other."""
+    counts = Counter(qid for given in work.values() for qid in given)
+    assert max(counts.values()) == 3
+    assert all(len(given) == len(set(given)) <= 6 for given in work.values())
+    free = {f"q{number}" for number in range(1, queries + 1) if counts[f"q{number}"] < 3}
+    for name, given in work.items():
+        assert len(given) == 6 or free <= set(given), f"{name} got {len(given)} though others were free"
+
+
 @pytest.mark.parametrize("queries", [88, 600], ids=["just enough", "plenty"])
 def test_forty_who_ask_at_once_break_no_count_and_do_not_wait(address: str, queries: int, closing) -> None:
     made = make_study(address, queries=queries, passages=20)
@@ -52,10 +62,12 @@ def test_forty_who_ask_at_once_break_no_count_and_do_not_wait(address: str, quer
     waits = ask_at_once(address, early, names)
     store = closing(open_study(address))
     work = work_of(store)
+    assert work.keys() == {*names, *early}
+    assert_counts_hold(work, queries)
+    if queries * 3 > 2 * 6 * len(work):
+        assert {len(given) for given in work.values()} == {6}
     counts = Counter(qid for given in work.values() for qid in given)
-    assert max(counts.values()) <= 3
-    assert all(len(given) == len(set(given)) for given in work.values())
-    assert sum(len(given) for given in work.values()) >= min(3 * queries, 6 * PEOPLE) - 12
+    assert {query.qid: query.working for query in store.progress().queries if query.working} == counts
     assert len(waits) == PEOPLE
     assert max(waits) < 1.0 * busy, f"somebody waited for {max(waits):.2f} s"
 

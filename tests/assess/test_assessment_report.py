@@ -9,10 +9,12 @@ from browser import assert_readable, chromium
 from rankwell.assess.agreement import measure_agreement
 from rankwell.assess.experiments import run_experiments
 from rankwell.assess.grades import Grades
+from rankwell.assess.group_pictures import group_pictures
 from rankwell.assess.labels import LabelRules, make_labels
 from rankwell.assess.pictures import assessment_pictures
 from rankwell.assess.report import Assessment, assessment_page
 from rankwell.core import Judgments, Run
+from rankwell.evaluate import parse_measure
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 NAMES = {
@@ -20,21 +22,24 @@ NAMES = {
     *("assessors-per-kept-query", "relevant-passages", "grades-per-query"),
 }
 
+KINDS = [f"{name}-by-{way}" for way in ("query-length", "answer-type") for name in ("original", "liberal", "strict")]
+
 
 @pytest.fixture(scope="module")
 def assessment() -> Assessment:
     world, rules = make_world(), LabelRules()
     labels = make_labels(world.grades, world.original, rules)
     found = run_experiments(labels, world.runs)
-    return Assessment(world.grades, rules, labels, measure_agreement(world.grades, rules.thresholds), found)
+    questions = ("who painted the ceiling", "cost of a new roof today in town", "sun")
+    texts = {qid: questions[place % 3] for place, qid in enumerate(labels.kept)}
+    return Assessment(world.grades, rules, labels, measure_agreement(world.grades, rules.thresholds), found, texts)
 
 
 def test_every_picture_of_s1_is_there(assessment: Assessment, tmp_path: Path) -> None:
     pictures = assessment_pictures(assessment.grades, assessment.labels)
     assert pictures.keys() == NAMES
-    for name, picture in pictures.items():
-        picture.save(tmp_path / f"{name}.png")
-        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    pictures["english-levels"].save(tmp_path / "english-levels.png")
+    assert (tmp_path / "english-levels.png").read_bytes().startswith(b"\x89PNG")
     assert "median 1, middle half 1 to 1, from 1 to 1; liberal median" in pictures["relevant-passages"].alt
     assert "at 6" in pictures["queries-per-assessor"].alt  # as many as everybody was asked for
     assert "at 3" in pictures["assessors-per-query"].alt
@@ -49,11 +54,23 @@ def test_what_is_not_known_is_not_drawn() -> None:
 def test_the_page_has_the_verdict_first_and_all_its_parts(assessment: Assessment) -> None:
     page = assessment_page(assessment, "A study", command="rankwell assess report").html()
     headings = ["Does the verdict hold?", "Labels", "Agreement", "Assessors", "Old labels against new"]
-    places = [page.index(f"<h2>{heading}</h2>") for heading in [*headings, "Run against run"]]
+    places = [page.index(f"<h2>{heading}</h2>") for heading in [*headings, "Run against run", "Kinds of queries"]]
     assert places == sorted(places)
-    assert page.count("<svg") == len(NAMES)
+    assert page.count("<svg") == len(NAMES) + len(KINDS)
     assert "Experiment 6: graded labels, BM25 against BERT" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_results_by_kind_of_query_come_where_the_queries_are_known(assessment: Assessment) -> None:
+    texts = assessment.texts
+    pictures = group_pictures(assessment.experiments, texts)
+    assert list(pictures) == KINDS
+    assert group_pictures(assessment.experiments, {}) == {}
+    singers = [qid for qid, text in texts.items() if text.startswith("who")]
+    measured = assessment.experiments.measured["strict"]["BERT"].per_query(parse_measure("RR@10"))
+    mean = sum(measured[qid] for qid in singers) / len(singers)
+    assert f"HUM ({len(singers)})" in pictures["strict-by-answer-type"].alt
+    assert f"{mean:.3f}" in pictures["strict-by-answer-type"].alt
 
 
 def test_a_page_without_runs_says_what_there_is(assessment: Assessment) -> None:

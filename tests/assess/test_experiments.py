@@ -115,7 +115,7 @@ def test_what_cannot_be_compared_is_refused(world: World, labels: Labels) -> Non
     with pytest.raises(ParameterError, match="names of runs that are not names of label sets"):
         run_experiments(labels, {"strict": world.runs["BM25"], "BERT": world.runs["BERT"]})
     nothing = make_labels(Grades.of([("q", "d", "a", 5)]), Judgments([("q", "d", 1)]))
-    with pytest.raises(RankwellError, match=r"found none \(too few assessors: 1\)"):
+    with pytest.raises(RankwellError, match=r"found none: too few assessors: 1$"):
         run_experiments(nothing, world.runs)
     unconfirmed = make_labels(world.grades, Judgments(), confirmed=False)
     with pytest.raises(ParameterError, match="original: expected original judgments of every query that was kept"):

@@ -7,7 +7,7 @@ import pytest
 from small_studies import Clock, grade_all, join, make_study
 
 from rankwell.assess import read_grades
-from rankwell.assess.export import exported, write_export
+from rankwell.assess.export import exported, exported_notes, write_export, write_notes
 from rankwell.assess.status import assessor_table, query_table, totals
 from rankwell.core import ParameterError
 
@@ -54,7 +54,28 @@ def test_an_export_holds_nothing_personal(study, format: str) -> None:
         assert private not in text
 
 
-@pytest.mark.parametrize("format", ["tsv", "csv"])
+def test_notes_are_in_a_file_of_their_own_under_the_same_random_names(study, tmp_path: Path) -> None:
+    assert write_notes(tmp_path / "notes.tsv", study.notes()) == 1
+    header, row = (tmp_path / "notes.tsv").read_text().splitlines()
+    assert header.split("\t") == ["qid", "docno", "assessor", "note"]
+    (unsure,) = [answer for answer in study.answers() if answer.grade is None]
+    assert row.split("\t") == [unsure.qid, unsure.docno, unsure.assessor, "private"]
+
+
+@pytest.mark.parametrize("note", ["=HYPERLINK(1)", "+1", "-1", "@x"])
+def test_no_spreadsheet_takes_a_note_for_a_formula(study, note: str) -> None:
+    rows = [row._replace(note=note) for row in study.notes()]
+    assert exported_notes(rows, "csv").splitlines()[1].endswith(f",'{note}")
+    assert json.loads(exported_notes(rows, "json"))[0]["note"] == note
+
+
+def test_the_notes_of_a_deleted_person_are_gone(study) -> None:
+    (note,) = study.notes()
+    study.people.delete(note.assessor)
+    assert study.notes() == []
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv", "json"])
 def test_an_export_reads_back_as_the_grades_of_the_study(study, tmp_path: Path, format: str) -> None:
     path = tmp_path / f"grades.{format}"
     assert write_export(path, study.answers()) == 13

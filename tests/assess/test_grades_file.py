@@ -35,6 +35,31 @@ def test_what_is_written_is_read_again(
     assert read_grades(path) == grades
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "expected a list of objects with qid, docno, assessor and grade, found another kind of JSON"),
+        ('{"qid": "q"}', "found another kind of JSON"),
+        ("[{", "found no JSON"),
+        ('[{"qid": "q", "docno": "d", "assessor": "a"}]', "expected a table with the columns qid"),
+        ('[{"qid": "q", "docno": "d", "assessor": "a", "grade": true}]', "expected a whole number or nothing as grade"),
+        ('[{"qid": "q", "docno": "d", "assessor": "a", "grade": 1.5}]', "expected a whole number or nothing as grade"),
+        ('[{"qid": "", "docno": "d", "assessor": "a", "grade": 1}]', "expected a query's id"),
+    ],
+)
+def test_json_that_holds_no_grades_is_told(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "grades.json"
+    path.write_text(text)
+    with pytest.raises(RankwellError, match=message):
+        read_grades(path)
+
+
+def test_json_may_have_other_names_and_more_besides(tmp_path: Path) -> None:
+    path = tmp_path / "grades.json"
+    path.write_text('[{"query": "q", "document": 7, "rater": "a", "label": null, "why": {}, "seconds": 2.5}]')
+    assert read_grades(path) == Grades.of([("q", "7", "a", None, 2.5, None)])
+
+
 def test_other_tools_names_and_columns_are_understood(tmp_path: Path) -> None:
     path = tmp_path / "crowd.csv"
     path.write_text('Worker,query-id,comment,corpus-id,label\nw1,q1,"fine, I think",d1,2\nw2,q1,,d1,\n')

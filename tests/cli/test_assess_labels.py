@@ -156,3 +156,22 @@ def test_a_users_mistake_is_one_clear_line(words: tuple[str, ...], said: str) ->
     assert isinstance(error, RankwellError)
     assert said in str(error)
     assert "\n" not in str(error)
+
+
+def test_a_report_on_what_was_unjudged_needs_no_known_passage(folder: Path) -> None:
+    write_qrels(folder / "others.txt", Judgments([("q1", "d8", 1), ("q2", "d9", 1)]))
+    words = ["assess", "report", "grades.tsv", "first.trec", "second.trec", "--original", "others.txt", "--quiet"]
+    error = CliRunner().invoke(app, words).exception
+    assert isinstance(error, RankwellError)
+    assert "judged relevant: 2 (--no-confirmed keeps queries without that)" in str(error)
+    done = CliRunner().invoke(app, [*words, "--no-confirmed"])
+    assert done.exit_code == 0
+    assert "Differences to first, 2 queries" in done.stdout
+
+
+def test_pictures_by_kind_of_query_come_with_the_queries(folder: Path) -> None:
+    (folder / "queries.tsv").write_text("q1\twho painted the ceiling\nq2\tsun\n")
+    words = ["assess", "report", "grades.tsv", "first.trec", "second.trec", "--original", "qrels.txt", "--quiet"]
+    done = CliRunner().invoke(app, [*words, "--queries", "queries.tsv", "--pictures", "pictures"])
+    assert done.exit_code == 0, done.stderr
+    assert (folder / "pictures" / "strict-by-answer-type.png").is_file()

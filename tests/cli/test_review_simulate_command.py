@@ -104,6 +104,7 @@ def test_the_test_set_is_touched_once_by_the_model_that_validation_chose() -> No
         (("simulate", "reviews", "--again", "-1"), "again: expected a share from 0 to 1"),
         (("simulate", "reviews", "--seed", "-1"), "--seed: expected a whole number from 0"),
         (("simulate", "reviews", "--split", "dev"), "expected a split 'dev', found test"),
+        (("simulate", "reviews", "--output", "xls"), "output: expected one of"),
         (("simulate", "nowhere"), "nowhere"),
         (("rank", "reviews", "--ranker", "x", "-o", "run"), "ranker: expected one of"),
     ],

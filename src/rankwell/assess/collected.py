@@ -43,6 +43,15 @@ class Answered(NamedTuple):
     finished: bool
 
 
+class Noted(NamedTuple):
+    """What an assessor remarked on a passage. It is in their own words, which may tell who they are."""
+
+    qid: str
+    docno: str
+    assessor: str
+    note: str
+
+
 def answers(session: Session) -> Iterator[Answered]:
     """Every answer in force, by query, assessor and order of presentation."""
     rows = session.execute(
@@ -72,6 +81,26 @@ def answers(session: Session) -> Iterator[Answered]:
     for qid, docno, name, grade, took, english, given_at, query_order, passage_order, state in rows:
         seconds = None if took is None else took / 1000
         yield Answered(qid, docno, name, grade, seconds, english, given_at, query_order, passage_order, state == DONE)
+
+
+def notes(session: Session) -> Iterator[Noted]:
+    """Every note, by query, assessor and order of presentation; also of passages without an answer."""
+    rows = session.execute(
+        select(QueryRow.qid, PassageRow.docno, AssessorRow.name, PresentationRow.note)
+        .join(AssignmentRow, PresentationRow.assignment_id == AssignmentRow.id)
+        .join(AssessorRow, AssignmentRow.assessor_id == AssessorRow.id)
+        .join(QueryRow, AssignmentRow.query_id == QueryRow.id)
+        .join(PassageRow, PresentationRow.passage_id == PassageRow.id)
+        .where(PresentationRow.note.is_not(None))
+        .order_by(QueryRow.id, AssessorRow.name, PresentationRow.position)
+    )
+    return (Noted(qid, docno, name, note or "") for qid, docno, name, note in rows)
+
+
+def query_texts(session: Session) -> dict[str, str]:
+    """What the queries of the study ask, by their ids."""
+    rows = session.scalars(select(QueryRow).order_by(QueryRow.id))
+    return {row.qid: row.text for row in rows}
 
 
 def grades_table(session: Session, *, finished: bool = False) -> Grades:

@@ -64,6 +64,8 @@ class Database:
     def close(self) -> None:
         """Let go of its connections."""
         self.engine.dispose()
+        if self._disk is not None:
+            self._disk.close()
 
 
 def open_database(where: Path | str, *, create: bool = False) -> Database:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rankwell.assess.keeping import KEPT
+from rankwell.assess.keeping import KEPT, NOT_CONFIRMED
 from rankwell.assess.labels import GRADED, ORIGINAL, Labels
 from rankwell.core import ParameterError, RankwellError, Run
 from rankwell.evaluate import Evaluation, Measure, evaluate, parse_measure
@@ -50,6 +50,7 @@ class Experiments:
     all: tuple[Experiment, ...]
     queries: int
     notes: tuple[str, ...]
+    measured: Mapping[str, Mapping[str, Evaluation]]  # by label set and run
 
     @property
     def of_labels(self) -> tuple[Experiment, ...]:
@@ -105,7 +106,7 @@ def run_experiments(
         for other in others:
             outcomes = _outcomes(of_runs[baseline], of_runs[other], labels.kept, test)
             found.append(Experiment(number, f"{name} labels", baseline, other, outcomes))
-    return Experiments(tuple(found), len(labels.kept), tuple(_notes(labels, measured[GRADED])))
+    return Experiments(tuple(found), len(labels.kept), tuple(_notes(labels, measured[GRADED])), measured)
 
 
 def _check(labels: Labels, runs: Mapping[str, Run]) -> None:
@@ -117,7 +118,8 @@ def _check(labels: Labels, runs: Mapping[str, Run]) -> None:
     if not labels.kept:
         fates = Counter(fate for fate in labels.fates.values() if fate != KEPT)
         why = ", ".join(f"{fate}: {count}" for fate, count in fates.items()) or "no grades"
-        raise RankwellError(f"labels: expected at least one query to measure with, found none ({why})")
+        way_out = " (--no-confirmed keeps queries without that)" if NOT_CONFIRMED in fates else ""
+        raise RankwellError(f"labels: expected at least one query to measure with, found none: {why}{way_out}")
     strange = [qid for qid in labels.kept if qid not in labels.original]
     if strange:
         expected = "original judgments of every query that was kept"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rankwell.assess.grades import Grades
@@ -19,7 +20,7 @@ class Gathered:
     """Grades, and what is known of the study they were given in.
 
     A table holds grades only: its scale ends with the highest grade that was given, and begins at 0 where that was
-    given, else at 1. `original` are the judgments there were before.
+    given, else at 1. `original` are the judgments there were before, `texts` what the queries ask.
     """
 
     grades: Grades
@@ -27,10 +28,11 @@ class Gathered:
     highest: int
     assessors: int = 3
     original: Judgments | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def gather(source: Path | str, *, reading: Reading | None = None) -> Gathered:
-    """Read a table of grades (TSV or CSV), or a database: its file, or an address such as postgresql://..."""
+    """Read a table of grades (TSV, CSV or JSON), or a database: its file, or an address such as postgresql://..."""
     if ADDRESS in str(source) or _is_sqlite(Path(source)):
         return _from_database(str(source))
     grades = read_grades(source, reading=reading)
@@ -50,4 +52,5 @@ def _from_database(where: str) -> Gathered:
 
     with open_study(where) as store:
         scale, original = store.study.grades, store.originals()
-        return Gathered(store.grades(), scale[0], scale[-1], store.study.assessors_per_query, original or None)
+        wanted, texts = store.study.assessors_per_query, store.query_texts()
+        return Gathered(store.grades(), scale[0], scale[-1], wanted, original or None, texts)

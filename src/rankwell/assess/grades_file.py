@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from rankwell.assess.grades import GivenGrade, Grades
 from rankwell.collections.formats.delimited import header, table_rows, write_table
@@ -24,16 +26,19 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "english": ("english",),
 }
 NEEDED = ("qid", "docno", "assessor", "grade")
+OBJECTS = "a list of objects with qid, docno, assessor and grade"
 
 
 def read_grades(path: Path | str, *, reading: Reading | None = None) -> Grades:
-    """The grades of a TSV or CSV table whose first line names the columns.
+    """The grades of a TSV or CSV table whose first line names the columns, or of a JSON list of objects with them.
 
-    It needs a query, a passage, an assessor and a grade, which is empty for "I can't tell"; seconds and the English
-    level may be there, and other columns do no harm.
+    It needs a query, a passage, an assessor and a grade, which is empty (null) for "I can't tell"; seconds and the
+    English level may be there, and other columns do no harm.
     """
     path, reading = Path(path), reading or Reading()
     start = head(path)
+    if start.lstrip().startswith(("[", "{")):
+        return Grades.of(_once(path, _objects(path, reading), reading))
     delimiter = max("\t,;", key=lambda mark: len(header(start, mark)))
     places = _places(path, header(start, delimiter))
     return Grades.of(_once(path, _rows(path, reading, delimiter, places), reading))
@@ -47,7 +52,7 @@ def write_grades(path: Path | str, grades: Grades) -> None:
     write_table(path, COLUMNS, rows, delimiter)
 
 
-def _places(path: Path, names: list[str]) -> dict[str, str]:
+def _places(path: Path, names: list[str], number: int = 1) -> dict[str, str]:
     """Under which name each of our columns stands."""
     by_lower = {name.lower(): name for name in reversed(names)}
     found = {
@@ -57,19 +62,42 @@ def _places(path: Path, names: list[str]) -> dict[str, str]:
     }
     if any(column not in found for column in NEEDED):
         expected = f"a table with the columns {', '.join(NEEDED)} (and perhaps seconds, english)"
-        raise FormatError(path, 1, expected=expected, found=Phrase(", ".join(names) or "nothing"))
+        raise FormatError(path, number, expected=expected, found=Phrase(", ".join(names) or "nothing"))
     return found
 
 
 def _rows(path: Path, reading: Reading, delimiter: str, places: Mapping[str, str]) -> Iterator[tuple[int, GivenGrade]]:
     for number, cells in table_rows(path, reading, delimiter):
         texts = {column: cells[name].strip() for column, name in places.items()}
-        try:
-            yield number, _answer(texts)
-        except ValueError as error:
-            column = str(error)
-            expected, found = f"{EXPECTED[column]} as {column}", texts[column]
-            reading.problems.add(FormatError(path, number, expected=expected, found=found))
+        yield from _checked(path, reading, number, texts)
+
+
+def _objects(path: Path, reading: Reading) -> Iterator[tuple[int, GivenGrade]]:
+    """The answers of a JSON file, counted from 1 where a table has its lines."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
+        raise FormatError(path, 1, expected=OBJECTS, found=Phrase(f"no JSON: {error}")) from error
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise FormatError(path, 1, expected=OBJECTS, found=Phrase("another kind of JSON"))
+    for number, row in enumerate(found, 1):
+        places = _places(path, list(row), number)
+        yield from _checked(path, reading, number, {column: _text(row[name]) for column, name in places.items()})
+
+
+def _text(value: Any) -> str:
+    """A value of JSON as it would stand in a table."""
+    return "" if value is None else str(value).strip()
+
+
+def _checked(path: Path, reading: Reading, number: int, texts: Mapping[str, str]) -> Iterator[tuple[int, GivenGrade]]:
+    """The row, or a problem."""
+    try:
+        yield number, _answer(texts)
+    except ValueError as error:
+        column = str(error)
+        expected, found = f"{EXPECTED[column]} as {column}", texts[column]
+        reading.problems.add(FormatError(path, number, expected=expected, found=found))
 
 
 EXPECTED = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from rankwell.assess import tables
 from rankwell.assess.agreement import Agreement
 from rankwell.assess.experiments import Experiments
 from rankwell.assess.grades import Grades
+from rankwell.assess.group_pictures import group_pictures
 from rankwell.assess.labels import LabelRules, Labels
 from rankwell.assess.pictures import assessment_pictures
 from rankwell.evaluate.significance import mark
@@ -30,6 +32,7 @@ class Assessment:
     labels: Labels
     agreement: Agreement
     experiments: Experiments | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)  # what the queries ask, for the results by kind of query
 
 
 def assessment_page(found: Assessment, title: str, *, marks: str = "stars", command: str | None = None) -> Page:
@@ -50,6 +53,7 @@ def assessment_page(found: Assessment, title: str, *, marks: str = "stars", comm
         TablePart(tables.assessors_table(found.agreement)),
         *_shown(pictures, "queries-per-assessor", "assessors-per-query", "assessors-per-kept-query", "english-levels"),
         *(_experiments(found.experiments, marks) if found.experiments else []),
+        *(_kinds(found.experiments, found.texts) if found.experiments else []),
     ]
     return Page(title, parts, command)
 
@@ -74,6 +78,11 @@ def _experiments(experiments: Experiments, marks: str) -> list[Part]:
         Heading("Run against run"),
         *(TablePart(tables.experiment_table(one, marks)) for one in experiments.of_runs),
     ]
+
+
+def _kinds(experiments: Experiments, texts: Mapping[str, str]) -> list[Part]:
+    pictures = group_pictures(experiments, texts)
+    return [Heading("Kinds of queries"), *map(PicturePart, pictures.values())] if pictures else []
 
 
 def _rules(rules: LabelRules) -> str:

@@ -37,7 +37,15 @@ from types import TracebackType
 from typing import Self
 
 from rankwell.assess.accounts import moment
-from rankwell.assess.collected import Answered, answers, grades_table, original_judgments
+from rankwell.assess.collected import (
+    Answered,
+    Noted,
+    answers,
+    grades_table,
+    notes,
+    original_judgments,
+    query_texts,
+)
 from rankwell.assess.database import Database, open_database
 from rankwell.assess.grades import Grades
 from rankwell.assess.invitations import Invitations
@@ -79,6 +87,16 @@ class Store:
         """Every answer, with all that may be published of it."""
         with self.database.read() as session:
             return list(answers(session))
+
+    def notes(self) -> list[Noted]:
+        """What assessors remarked on passages, in their own words: not for publishing unread."""
+        with self.database.read() as session:
+            return list(notes(session))
+
+    def query_texts(self) -> dict[str, str]:
+        """What the queries ask, by their ids."""
+        with self.database.read() as session:
+            return query_texts(session)
 
     def grades(self, *, finished: bool = False) -> Grades:
         """The answers as plain columns; only of queries that their assessor finished, where asked for."""

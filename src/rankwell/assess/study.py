@@ -15,9 +15,9 @@ Judge what the passage says about the query, not how well it is written. Choose 
 understand the query or the passage.
 """
 CONSENT = """\
-Your grades, the time you take for a passage and the level of English you state are stored under a random name and used
-for research. If you sign in by e-mail, your address is kept apart from your grades and never published. You can stop at
-any moment and have your data deleted.
+Your grades, your notes, the time you take for a passage and the level of English you state are stored under a random
+name and used for research. If you sign in by e-mail, your address is kept apart from your grades and never published.
+You can stop at any moment and have your data deleted.
 """
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwell.cli.assess_labels import agreement, labels, report
+from rankwell.cli.assess_options import StudyDatabase
 from rankwell.cli.assess_serve import serve
 from rankwell.cli.options import Output, Quiet
 
@@ -18,16 +19,6 @@ if TYPE_CHECKING:
     from rankwell.core import Document
 
 assess = typer.Typer(no_args_is_help=True, help="Let people judge passages, and make judgments of what they gave.")
-
-Database = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATABASE",
-        envvar="RANKWELL_DATABASE",
-        help="The study's database: a file, or postgresql://USER@HOST/NAME.",
-        show_default=False,
-    ),
-]
 
 
 @assess.command("create")
@@ -69,7 +60,7 @@ def create(
 
 @assess.command("invite")
 def invite(
-    database: Database,
+    database: StudyDatabase,
     places: Annotated[int, typer.Option(help="For how many people the code is.")] = 1,
     administrator: Annotated[bool, typer.Option("--administrator", help="They may administer the study.")] = False,
     days: Annotated[int, typer.Option(help="How long it is valid.")] = 30,
@@ -83,7 +74,7 @@ def invite(
 
 @assess.command("status")
 def status(
-    database: Database,
+    database: StudyDatabase,
     by: Annotated[str, typer.Option(help="A table by query or by assessor.")] = "query",
     output: Output = "table",
 ) -> None:
@@ -104,17 +95,24 @@ def status(
 
 @assess.command("export")
 def export(
-    database: Database,
+    database: StudyDatabase,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False, readable=False)],
     format: Annotated[str | None, typer.Option("--format", help="tsv, csv or json; else by the file's name.")] = None,
+    notes: Annotated[
+        Path | None,
+        typer.Option(help="Write the assessors' notes too, into this file: their own words.", readable=False),
+    ] = None,
 ) -> None:
     """Write every grade with random assessor ids, its time and the order of presentation; nothing personal."""
     from rankwell.assess import open_study
-    from rankwell.assess.export import write_export
+    from rankwell.assess.export import write_export, write_notes
 
     with open_study(database) as study:
         written = write_export(out, study.answers(), format)
+        remarked = write_notes(notes, study.notes(), format) if notes else 0
     print(f"{out}: {written:,} grades", file=sys.stderr)
+    if notes:
+        print(f"{notes}: {remarked:,} notes, in the assessors' own words", file=sys.stderr)
 
 
 def _find_documents(source: str, wanted: frozenset[str], reading: Reading) -> Iterator[Document]:

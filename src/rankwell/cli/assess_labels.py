@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 Source = Annotated[
     str,
-    typer.Argument(metavar="GRADES", help="An exported table of grades, or a study's database.", show_default=False),
+    typer.Argument(
+        metavar="GRADES", help="Exported grades (TSV, CSV or JSON), or a study's database.", show_default=False
+    ),
 ]
 Original = Annotated[
     Path | None,
@@ -39,6 +41,10 @@ Complete = Annotated[float, typer.Option(help="Leave out of a query who graded l
 Missing = Annotated[
     str, typer.Option(help="A grade where a missing answer leaves doubt: lowest (as in S1), or median of the rest.")
 ]
+Confirmed = Annotated[
+    bool | None,
+    typer.Option(help="Only queries whose known relevant passage was judged relevant; so with --original."),
+]
 Lowest = Annotated[int | None, typer.Option(help="The lowest grade of the scale; the study's, else 0 or 1 as given.")]
 
 
@@ -52,10 +58,7 @@ def labels(
     complete: Complete = 0.5,
     missing: Missing = "lowest",
     lowest: Lowest = None,
-    confirmed: Annotated[
-        bool | None,
-        typer.Option(help="Only queries whose known relevant passage was judged relevant; so with --original."),
-    ] = None,
+    confirmed: Confirmed = None,
     merge: Annotated[
         bool, typer.Option("--merge", help="Put the new labels to the original ones, which stay where nobody judged.")
     ] = False,
@@ -120,10 +123,14 @@ def report(
     complete: Complete = 0.5,
     missing: Missing = "lowest",
     lowest: Lowest = None,
+    confirmed: Confirmed = None,
     marks: Marks = "stars",
     output: Output = "table",
     html: Html = None,
     pictures: Annotated[Path | None, typer.Option(help="Write the pictures into this folder (PNG).")] = None,
+    queries: Annotated[
+        str | None, typer.Option(help="The queries, for results by their length and answer type; a database has them.")
+    ] = None,
     name: Names = None,
     skip_bad: SkipBad = False,
     quiet: Quiet = False,
@@ -131,10 +138,12 @@ def report(
     """See whether a verdict holds: old labels against new, and run against run under each of them."""
     from rankwell.assess.agreement import measure_agreement
     from rankwell.assess.experiments import run_experiments
+    from rankwell.assess.group_pictures import group_pictures
     from rankwell.assess.labels import make_labels
     from rankwell.assess.pictures import assessment_pictures
     from rankwell.assess.report import Assessment, assessment_page
     from rankwell.cli.runs import read_runs, this_command, write_page
+    from rankwell.collections import read_queries
     from rankwell.core import ParameterError
 
     gathered = _gathered(source, skip_bad=skip_bad, quiet=quiet)
@@ -143,12 +152,15 @@ def report(
         raise ParameterError("--original", expected="the judgments there were before", found="none")
     rules = _rules(gathered, threshold, assessors, english, complete, missing, lowest)
     by_name = read_runs(runs, name, skip_bad=skip_bad, quiet=quiet) if runs else {}
-    counted, made = gathered.grades.only(english=english), make_labels(gathered.grades, known, rules)
+    made = make_labels(gathered.grades, known, rules, confirmed=confirmed)
+    counted = gathered.grades.only(english=english)
     experiments = run_experiments(made, by_name, lowest=rules.lowest) if runs else None
-    found = Assessment(counted, rules, made, measure_agreement(counted, rules.thresholds), experiments)
+    texts = read_queries(queries).texts() if queries else gathered.texts
+    found = Assessment(counted, rules, made, measure_agreement(counted, rules.thresholds), experiments, texts)
     _show_assessment(found, marks, output)
     if pictures:
-        for called, picture in assessment_pictures(counted, made).items():
+        kinds = group_pictures(experiments, texts) if experiments else {}
+        for called, picture in (assessment_pictures(counted, made) | kinds).items():
             picture.save(pictures / f"{called}.png")
         print(f"pictures: {pictures}", file=sys.stderr)
     if html:

@@ -7,21 +7,12 @@ from typing import Annotated
 
 import typer
 
+from rankwell.cli.assess_options import StudyDatabase
 from rankwell.cli.options import Quiet
-
-Database = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATABASE",
-        envvar="RANKWELL_DATABASE",
-        help="The study's database: a file, or postgresql://USER@HOST/NAME.",
-        show_default=False,
-    ),
-]
 
 
 def serve(
-    database: Database,
+    database: StudyDatabase,
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 is everywhere.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen at.")] = 8000,
     base_url: Annotated[

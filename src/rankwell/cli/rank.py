@@ -52,7 +52,8 @@ def rank(
     from rankwell.collections import read_any_queries, write_run
     from rankwell.index import Index
 
-    words = (k, match, filter, k1, b, idf, weights, rm3, rm3_settings, query_field, threads)
+    deep = k if rerank is None else max(k, depth)
+    words = (deep, match, filter, k1, b, idf, weights, rm3, rm3_settings, query_field, threads)
     chosen = RankerOptions(*words, dense, hybrid, vectors, hnsw, variants)
     asked, index = read_any_queries(queries, split), Index.open(folder)
     stage = chosen.ranker(index, asked.texts(query_field))
@@ -60,7 +61,7 @@ def rank(
         again = RerankOptions(
             rerank, depth, document, passages, aggregate, interpolate, precision, query_field, threads, quiet
         )
-        stage = stage >> again.stage(index)
+        stage = (stage >> again.stage(index)).top(k)
     started = time.perf_counter()
     run = stage(asked)
     seconds = time.perf_counter() - started

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwell.cli import options
+from rankwell.cli.review_screen import screen
+from rankwell.cli.review_simulate import rank_reviews, simulate_reviews
 
 if TYPE_CHECKING:
     from rankwell.reviews import CandidateSource
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
 
 review = typer.Typer(no_args_is_help=True, help="Systematic reviews: find their studies, describe them.")
+review.command("rank")(rank_reviews)
+review.command("simulate")(simulate_reviews)
+review.command("screen")(screen)
 
 
 @review.command("build")

@@ -75,6 +75,11 @@ class Index:
         """A name for this content."""
         return self._manifest.fingerprint()
 
+    @property
+    def segments(self) -> list[tuple[Segment, int]]:
+        """The parts that never change, each with the number of its first document: for those who read all of it."""
+        return list(zip(self._segments, self._bases, strict=True))
+
     @cached_property
     def documents(self) -> StoredDocuments:
         """The stored documents by id."""

@@ -14,6 +14,7 @@ from studies import make_study
 
 from browser import NARROW, WIDE, assert_no_stumbling_blocks, chromium, new_page
 from inbox import Letters, mail_server
+from rankwell.assess.scales import SCALES
 from rankwell.assess.store import Store, open_store
 
 pytestmark = pytest.mark.slow
@@ -138,6 +139,8 @@ def test_the_whole_path(browser: Any, server: Server, letters: Letters, store: S
         rows = Path(download.value.path()).read_text().splitlines()
         assert len(rows) == 5
         assert "ada" not in "".join(rows)
+        admin.click("text=Notes")
+        assert "zinc, 1 or 2?" in admin.inner_text("td.remark")
         admin.click("text=Assessors")
         admin.click("tbody a >> nth=1")
         assert "ada@example.org" in admin.inner_text("main")
@@ -180,10 +183,27 @@ def test_every_page_is_for_everyone(browser: Any, server: Server, store: Store, 
         page.keyboard.press("?")
         assert_no_stumbling_blocks(page)
         name = store.people.accounts()[-1].name
-        admin = ("", "/assessors", f"/assessors/{name}", "/invitations", "/results", "/events")
+        admin = ("", "/assessors", f"/assessors/{name}", "/invitations", "/results", "/notes", "/events")
         for path in ("/", "/judge/1/1", "/guidelines", "/me", "/gone", *(f"/admin{part}" for part in admin)):
             page.goto(server.url + path)
             assert_no_stumbling_blocks(page)
+
+
+@pytest.mark.parametrize("points", SCALES)
+def test_every_scale_fits_and_is_graded_by_key(browser: Any, tmp_path: Path, points: int) -> None:
+    made = make_study(tmp_path / "scale.db", queries=6, passages=3, scale=SCALES[points])
+    with made, running(tmp_path / "scale.db", tmp_path / "log") as server:
+        for width in (NARROW, WIDE):
+            with new_page(browser, width=width) as page:
+                judging(page, server, made)
+                assert_no_stumbling_blocks(page)
+                spilt = "[...document.querySelectorAll('.grading button')].filter(b => b.scrollWidth > b.clientWidth)"
+                assert page.evaluate(f"{spilt}.map(b => b.innerText)") == []
+                sizes = "names => names.map(name => parseFloat(getComputedStyle(name).fontSize))"
+                assert all(size >= 13 for size in page.eval_on_selector_all(".grading .name", sizes))
+                press(page, "t" if points == 11 else str(SCALES[points][-1].grade))
+    with open_store(tmp_path / "scale.db") as found:
+        assert [row.grade for row in found.answers()] == [SCALES[points][-1].grade] * 2
 
 
 def test_a_screen_reader_hears_what_happened_and_where_it_is(browser: Any, server: Server, store: Store) -> None:
@@ -283,7 +303,16 @@ def test_hostile_texts_are_text(browser: Any, tmp_path: Path) -> None:
             page.keyboard.press("Escape")
             press(page, answer)
             assert HOSTILE in page.text_content("main")
-        for path in ("/", "/judge/1/1", "/guidelines", "/me", "/admin", "/admin/results", "/admin/events"):
+        for path in (
+            "/",
+            "/judge/1/1",
+            "/guidelines",
+            "/me",
+            "/admin",
+            "/admin/results",
+            "/admin/notes",
+            "/admin/events",
+        ):
             page.goto(server.url + path)
             assert "hacked" not in page.title().split("document.title")[0]
             assert page.locator("main img, main script").count() == 0

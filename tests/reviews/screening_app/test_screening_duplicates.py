@@ -52,7 +52,7 @@ def test_other_numbers_contradict() -> None:
 
 def test_the_second_part_of_a_study_is_not_its_first() -> None:
     long = f"{RUNNING.title}, in the community, in primary care and in hospital: a study in several parts, part"
-    for one, other in (("1", "2"), ("I", "II")):
+    for one, other in (("1", "2"), ("I", "II"), ("A", "B")):
         pairs = found(replace(RUNNING, title=f"{long} {one}"), replace(RUNNING, title=f"{long} {other}"))
         assert pairs == [(1, 0, "same title, other number in it", False)]
 

@@ -162,6 +162,17 @@ def test_files_come_in_by_the_page(app: FastAPI, project: Project) -> None:
     assert 12 in project.duplicates.set_aside()
 
 
+def test_only_a_form_with_files_is_an_upload(app: FastAPI, project: Project) -> None:
+    visitor = Visitor(app)
+    broken = {"content-type": "multipart/form-data; boundary=x"}
+    assert visitor.post("/import", content=b"--x\r\nno header", headers=broken).status_code in (400, 403)
+    assert visitor.post("/import", content=b"", headers={"content-type": "multipart/form-data"}).status_code == 400
+    assert visitor.post("/screen/1", files={"answer": b"include"}).status_code == 415
+    large = {"content-type": "multipart/form-data; boundary=x", "content-length": str(2**40)}
+    assert visitor.post("/import", content=b"", headers=large).status_code == 413
+    assert project.records.count() == 9
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [("bad.ris", b"nothing"), ("empty.csv", b""), ("<b>.csv", b"a,b\n1,2\n"), ("x.pdf", b"%PDF-1.7")],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,6 +47,43 @@ def test_a_decision_is_changed_and_undone_step_by_step_and_all_stays_in_the_hist
         assert decisions.undo(1) is None
         assert decisions.of(1) == {}
         assert decisions.history() == 3
+
+
+def test_what_another_program_changes_is_seen_at_once(tmp_path: Path) -> None:
+    with (
+        make_project(tmp_path / "p.db", [*references(6), references(1)[0]]) as one,
+        open_project(tmp_path / "p.db") as two,
+    ):
+        one.decisions.decide(1, 2, INCLUDE)
+        assert list(one.decisions.of(1)) == list(two.decisions.of(1)) == [2]
+        two.decisions.decide(1, 3, EXCLUDE)
+        one.decisions.decide(1, 4, EXCLUDE)
+        assert list(one.decisions.of(1)) == list(two.decisions.of(1)) == [2, 3, 4]
+        one.decisions.decide(1, 2, MAYBE)
+        assert two.decisions.of(1)[2].answer is one.decisions.of(1)[2].answer is MAYBE
+        assert list(one.decisions.of(1)) == [2, 3, 4]  # a second look does not change when the first was
+        two.decisions.undo(1)
+        assert one.decisions.of(1)[2].answer is INCLUDE
+        two.duplicates.judge(1, 7, same=False)
+        one.decisions.decide(1, 7, INCLUDE)
+        assert 7 in two.decisions.of(1)
+        two.duplicates.judge(1, 7, same=True)
+        assert 7 not in one.decisions.of(1)
+
+
+def test_decisions_of_many_threads_are_all_kept(tmp_path: Path) -> None:
+    with make_project(tmp_path / "p.db", references(40), ("Ada", "Ben")) as project:
+
+        def decide(place: int) -> None:
+            project.decisions.decide(place % 2 + 1, place // 2 + 1, INCLUDE if place % 3 else EXCLUDE)
+            assert place // 2 + 1 in project.decisions.of(place % 2 + 1)
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(decide, range(80)))
+        with open_project(tmp_path / "p.db") as fresh:
+            for reviewer in (1, 2):
+                assert project.decisions.of(reviewer) == fresh.decisions.of(reviewer)
+                assert len(fresh.decisions.of(reviewer)) == 40
 
 
 def test_only_an_exclusion_has_a_reason(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Form, HTTPException, Path, Request
 from starlette.responses import Response
 
 from rankwell.assess.accounts import Account
+from rankwell.assess.app.keys import only_ends_named
 from rankwell.assess.app.reading import lay_out
 from rankwell.assess.app.site import FRAGMENT, Site, site_of
 from rankwell.assess.judging import LONGEST_NOTE, Task
@@ -125,7 +126,7 @@ def _passage(
         task=task,
         reading=lay_out(task.passage, task.query, mark=study.mark_terms),
         can_undo=task.answered > 0 or task.query_number > 1,
-        digits={str(grade) for grade in study.grades if 0 <= grade <= 9},  # noqa: PLR2004 -- keys with digits
+        only_ends=only_ends_named((point.grade, point.name) for point in study.scale),
         guidelines=site.guidelines,
         saved={str(point.grade): point.name for point in study.scale}.get(saved or "", saved),
         undone=undone,

@@ -1,4 +1,4 @@
-"""What has come of a study so far: agreement, and files to take away. They hold random names only."""
+"""What has come of a study so far: agreement, notes, and files to take away. They hold random names only."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from pathlib import Path as File
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Request
+from fastapi import APIRouter, HTTPException, Path, Query, Request
 from starlette.responses import Response
 
 from rankwell.assess.agreement import measure_agreement
 from rankwell.assess.app.site import site_of
-from rankwell.assess.export import FORMATS, exported
+from rankwell.assess.export import FORMATS, exported, exported_notes
 from rankwell.assess.labels import GRADED, LabelRules, make_labels, thresholds_of
 from rankwell.assess.store import Store
 from rankwell.collections import write_qrels
 
+PAGE = 100  # notes on one page
 router = APIRouter(prefix="/admin", default_response_class=Response)
 
 
@@ -39,8 +40,32 @@ def results(request: Request) -> Response:
         agreement=found,
         warnings=list(found.warnings()),
         answers=len(grades),
+        notes=len(site.store.notes()),
         formats=FORMATS,
         label_sets=[*_thresholds(site.store), GRADED],
+    )
+
+
+@router.get("/notes")
+def notes(request: Request, page: Annotated[int, Query(ge=1, le=100_000)] = 1) -> Response:
+    """What assessors remarked on passages."""
+    site = site_of(request)
+    account = site.administrator(request)
+    found = site.store.notes()
+    pages = max(1, -(-len(found) // PAGE))
+    if page > pages:
+        raise HTTPException(404)
+    shown = found[(page - 1) * PAGE : page * PAGE]
+    return site.show(
+        request,
+        "admin_notes.html",
+        account,
+        notes=shown,
+        count=len(found),
+        queries=site.store.query_texts(),
+        formats=FORMATS,
+        page=page,
+        page_count=pages,
     )
 
 
@@ -61,11 +86,16 @@ def export(request: Request, name: Annotated[str, Path(max_length=40)]) -> Respo
 def exports(store: Store) -> Mapping[str, Callable[[], bytes]]:
     """What can be exported, by the name of the file."""
     answers = {f"answers.{kind}": partial(_answers, store, kind) for kind in FORMATS}
-    return answers | {f"{name}.qrels": partial(_labels, store, name) for name in (*_thresholds(store), GRADED)}
+    notes = {f"notes.{kind}": partial(_notes, store, kind) for kind in FORMATS}
+    return answers | notes | {f"{name}.qrels": partial(_labels, store, name) for name in (*_thresholds(store), GRADED)}
 
 
 def _answers(store: Store, kind: str) -> bytes:
     return exported(store.answers(), kind).encode()
+
+
+def _notes(store: Store, kind: str) -> bytes:
+    return exported_notes(store.notes(), kind).encode()
 
 
 def _thresholds(store: Store) -> dict[str, int]:

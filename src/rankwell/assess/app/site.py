@@ -10,6 +10,7 @@ from fastapi import HTTPException, Request
 from starlette.responses import RedirectResponse, Response
 
 from rankwell.assess.accounts import Account
+from rankwell.assess.app.keys import grade_keys
 from rankwell.assess.store import Store
 from rankwell.web import Pages, markdown
 from rankwell.web.application import ElsewhereError
@@ -28,6 +29,11 @@ class Site:
     def guidelines(self) -> str:
         """How to grade, as HTML that does nothing."""
         return markdown(self.store.study.guidelines)
+
+    @cached_property
+    def keys(self) -> dict[int, str]:
+        """Which key gives which grade."""
+        return grade_keys(self.store.study.grades)
 
     def account(self, request: Request) -> Account | None:
         """Who is asking, if they are signed in and their session has not been ended."""
@@ -64,7 +70,14 @@ class Site:
         """A page, or only its main part where our script asks for that."""
         layout = "fragment.html" if FRAGMENT in request.headers else "layout.html"
         return self.pages.show(
-            request, template, status, layout=layout, account=account, study=self.store.study, **values
+            request,
+            template,
+            status,
+            layout=layout,
+            account=account,
+            study=self.store.study,
+            keys=self.keys,
+            **values,
         )
 
     def go(self, path: str) -> Response:

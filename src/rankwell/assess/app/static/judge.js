@@ -99,9 +99,10 @@
     const saving = form.querySelector("button[value=note]");
     try {
       const response = await post(form, saving);
-      if (response.ok) say("Note saved.");
+      if (!response.ok || response.redirected) throw new Error(String(response.status));
+      say("Note saved.");
     } catch {
-      trouble.textContent = "The note is not saved: there is no connection.";
+      trouble.textContent = "The note is not saved. Reload the page and try again.";
     }
   });
 

@@ -1,0 +1,155 @@
+"""Records that are the same publication: certain ones, and those that a person has to look at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwell.core.progress import SILENT, Progress
+from rankwell.reviews.matching import MatchingRule
+from rankwell.reviews.normalise import comparable_authors, comparable_title
+from rankwell.reviews.reference import Reference
+from rankwell.reviews.similarity import gestalt
+
+UNLIKE = 0.5  # below this, titles under one DOI are perhaps two parts of a book
+FEWEST_WORDS = 4  # a shorter title ("Editorial", "Letter to the editor") says little
+WORD = re.compile(r"\w+")
+# An "a" is too often an article to count.
+COUNTING = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "b", "c", "d"))
+BUCKETS = 48  # of characters
+
+
+class Duplicate(NamedTuple):
+    """The later of two records, the earlier one, why we think so, and whether that is certain."""
+
+    copy: int
+    original: int
+    why: str
+    certain: bool
+
+
+def find_duplicates(
+    references: Sequence[Reference], known: int = 0, progress: Progress = SILENT
+) -> Iterator[Duplicate]:
+    """For each reference from place `known` on, the earlier one that it repeats, if there is one.
+
+    Certain: the same DOI or PubMed number; or titles more similar than 0.98 (Gestalt), where neither year, authors,
+    DOI, PubMed number nor a number in the title contradicts. To be looked at: such titles where something contradicts,
+    and titles more similar than 0.85 of the same year with authors more similar than 0.75.
+    """
+    table = _Titles(references)
+    numbers: dict[tuple[str, str], int] = {}
+    roots = list(range(len(references)))
+    for place, reference in enumerate(references):
+        same = next((numbers[key] for key in _numbers(reference) if key in numbers), None)
+        for key in _numbers(reference):
+            numbers.setdefault(key, place)
+        if place < known:
+            continue
+        progress.advance()
+        found = table.like(place) if same is None else _same_number(references, table, place, same)
+        if found is not None:
+            roots[place] = roots[found.original] if found.certain else place
+            yield found._replace(original=roots[found.original])
+
+
+def _numbers(reference: Reference) -> list[tuple[str, str]]:
+    pairs = (("DOI", reference.doi.strip().lower()), ("PubMed number", reference.pmid.strip()))
+    return [(name, number) for name, number in pairs if number]
+
+
+def _same_number(references: Sequence[Reference], table: _Titles, place: int, same: int) -> Duplicate:
+    shared = next(name for name, number in _numbers(references[place]) if (name, number) in _numbers(references[same]))
+    ours, theirs = table.titles[same], table.titles[place]
+    unlike = bool(ours) and bool(theirs) and gestalt(ours, theirs) < UNLIKE
+    why = f"same {shared}, but other titles" if unlike else f"same {shared}"
+    return Duplicate(place, same, why, certain=not unlike)
+
+
+@dataclass
+class _Titles:
+    """Titles made ready to be compared with all earlier ones, without comparing most of them.
+
+    Gestalt similarity is 2 M / (length + length), and no more characters can match than both titles have of each kind:
+    that bound is counted for all earlier titles at once, and only those that pass it are compared.
+    """
+
+    references: Sequence[Reference]
+    rule: MatchingRule = field(default_factory=MatchingRule)
+
+    def __post_init__(self) -> None:
+        self.titles = [comparable_title(reference.title) for reference in self.references]
+        self.lengths = np.array([len(title) for title in self.titles], dtype=np.int64)
+        self.years = np.array([reference.year or 0 for reference in self.references], dtype=np.int64)
+        self.counts = np.zeros((len(self.titles), BUCKETS), dtype=np.int32)
+        for place, title in enumerate(self.titles):
+            codes = np.frombuffer(title.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+            self.counts[place] = np.bincount(codes % BUCKETS, minlength=BUCKETS)
+
+    def like(self, place: int) -> Duplicate | None:
+        """The most similar earlier record that may be the same."""
+        best: tuple[float, Duplicate] | None = None
+        for other in self._candidates(place).tolist():
+            similarity = gestalt(self.titles[other], self.titles[place])
+            if similarity <= self.rule.near_title or (best is not None and similarity <= best[0]):
+                continue
+            found = self._judged(place, other, similarity)
+            if found is not None:
+                best = similarity, found
+        return best[1] if best else None
+
+    def _candidates(self, place: int) -> npt.NDArray[np.int64]:
+        length = self.lengths[place]
+        if not length or not place:
+            return np.zeros(0, dtype=np.int64)
+        earlier = self.lengths[:place]
+        shorter = 2 * np.minimum(earlier, length) / (earlier + length)
+        same_year = (self.years[:place] == self.years[place]) & (self.years[place] > 0)
+        floor = np.where(same_year, self.rule.near_title, self.rule.same_title)
+        near = np.flatnonzero((shorter > floor) & (earlier > 0))
+        shared = np.minimum(self.counts[near], self.counts[place]).sum(axis=1)
+        found: npt.NDArray[np.int64] = near[2 * shared / (self.lengths[near] + length) > floor[near]]
+        return found
+
+    def _judged(self, place: int, other: int, similarity: float) -> Duplicate | None:
+        ours, theirs = self.references[other], self.references[place]
+        years = None if ours.year is None or theirs.year is None else ours.year == theirs.year
+        alike = self._authors(ours, theirs)
+        if similarity <= self.rule.same_title:
+            near = years is True and alike is True
+            return (
+                Duplicate(place, other, f"similar title ({similarity:.2f}), same year", certain=False) if near else None
+            )
+        against = [
+            name
+            for name, wrong in (
+                ("year", years is False),
+                ("authors", alike is False),
+                ("DOI", _differ(ours.doi.lower(), theirs.doi.lower())),
+                ("PubMed number", _differ(ours.pmid, theirs.pmid)),
+                ("number in it", _numerals(self.titles[other]) != _numerals(self.titles[place])),
+            )
+            if wrong
+        ]
+        short = len(self.titles[place].split()) < FEWEST_WORDS and not (years and alike)
+        why = f"same title, other {' and '.join(against)}" if against else "same title"
+        return Duplicate(place, other, why, certain=not against and not short)
+
+    def _authors(self, ours: Reference, theirs: Reference) -> bool | None:
+        """Whether the authors are the same; None where they are not known."""
+        one, other = (comparable_authors("; ".join(of.authors)) for of in (ours, theirs))
+        return gestalt(one, other) > self.rule.same_authors if one and other else None
+
+
+def _numerals(title: str) -> list[str]:
+    """The words of a title that count: part 1 and part 2 of a study have nearly the same title."""
+    return [word for word in WORD.findall(title) if word in COUNTING or any(map(str.isdigit, word))]
+
+
+def _differ(one: Any, other: Any) -> bool:
+    return bool(one) and bool(other) and one != other

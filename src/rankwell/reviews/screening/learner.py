@@ -1,0 +1,87 @@
+"""The learner: decisions so far in, how promising every record is out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwell.core import ParameterError
+from rankwell.core.errors import Phrase
+from rankwell.reviews.screening.features import text_features
+
+Scores = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """A linear support vector machine on words and pairs of words, fitted anew on all decisions so far.
+
+    min_w  1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i w.x_i)^2
+
+    The included records together weigh `ratio` times as much as the excluded ones, because there are few of them and
+    none may be lost. The review's title counts as `title` included records: it is the only thing known before the first
+    decision, and alone it ranks by its cosine with each record. (Of 1 to 3, two saved most work on the twelve reviews
+    that it was chosen on.) `penalty` (C) and `ratio` are those that ASReview's authors found best over the reviews of
+    SYNERGY (its model ELAS u4).
+    """
+
+    records: Sequence[str] = field(repr=False)
+    topic: str = ""
+    title: int = 2
+    penalty: float = 0.11
+    ratio: float = 9.8
+
+    def __post_init__(self) -> None:
+        if self.title < 0:
+            raise ParameterError("title", expected="a number of records from 0", found=self.title)
+        for name, value in (("penalty", self.penalty), ("ratio", self.ratio)):
+            if not value > 0:
+                raise ParameterError(name, expected="a number above 0", found=value)
+
+    @cached_property
+    def _features(self) -> tuple[Any, Any]:
+        return text_features(self.records, self.topic)
+
+    def scores(self, decisions: Mapping[int, bool]) -> Scores:
+        """For every record how much it is like the included ones; higher is sooner. `decisions`: record -> included."""
+        rows, topic = self._features  # first, because it says what to install where something is missing
+        from scipy.sparse import vstack
+
+        decided = self._places(decisions)
+        included = np.array(list(decisions.values()), dtype=bool)
+        examples = [rows[decided]]
+        if topic.nnz and self.title:
+            examples += [topic] * self.title
+            included = np.concatenate((included, np.ones(self.title, dtype=bool)))
+        if not len(included):
+            return np.zeros(len(self.records))
+        together = vstack(examples).tocsr()
+        if included.all() or not included.any():
+            return _likeness(rows, together) * (1 if included.any() else -1)
+        return self._fitted(together, included).decision_function(rows)  # type: ignore[no-any-return]
+
+    def _places(self, decisions: Mapping[int, bool]) -> npt.NDArray[np.int64]:
+        """The decided records, in the order of the decisions."""
+        decided = np.array(list(decisions), dtype=np.int64)
+        if len(decided) and not 0 <= decided.min() <= decided.max() < len(self.records):
+            expected = f"records from 0 to {len(self.records) - 1}"
+            found = decided.min() if decided.min() < 0 else decided.max()
+            raise ParameterError("decisions", expected=expected, found=Phrase(f"{found}"))
+        return decided
+
+    def _fitted(self, rows: Any, included: npt.NDArray[np.bool_]) -> Any:
+        from sklearn.svm import LinearSVC
+
+        weights = np.where(included, 1.0, included.sum() / (self.ratio * (~included).sum()))
+        machine = LinearSVC(C=self.penalty, random_state=0)
+        return machine.fit(rows, included, sample_weight=weights * len(weights) / weights.sum())
+
+
+def _likeness(rows: Any, examples: Any) -> Scores:
+    """The mean cosine with the examples: rows have length 1."""
+    return np.asarray(rows @ examples.mean(axis=0).T).ravel()
