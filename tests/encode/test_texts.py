@@ -12,6 +12,7 @@ from rankwell.encode import TextEncoder, load_text_encoder
 TEXTS = ["Bees sleep at night.", "", "A cold lasts for a week to ten days.", "word " * 700]
 
 
+@pytest.mark.slow
 def test_vectors_equal_those_of_sentence_transformers(models: Path) -> None:
     sentence_transformers = pytest.importorskip("sentence_transformers")
     folder = str(models / "minilm-l6")
@@ -52,6 +53,12 @@ def test_a_wheel_without_a_tokenizer_shares_that_of_another(models: Path) -> Non
     require("models", there=folder.is_dir(), how="rankwell models add minilm-l3")
     encoder = TextEncoder(str(folder))
     assert np.argmax(encoder.encode(TEXTS) @ encoder.encode_queries(["do bees sleep"])[0]) == 0
+
+
+def test_a_trained_models_vector_does_not_depend_on_its_neighbours(models: Path) -> None:
+    encoder = TextEncoder(str(models / "minilm-l6"))  # fp32
+    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
+    assert encoder.encode([*TEXTS[::-1], "another"])[3::-1] == pytest.approx(alone, abs=1e-5)
 
 
 def test_a_vector_does_not_depend_on_its_neighbours(save) -> None:

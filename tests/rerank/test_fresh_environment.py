@@ -35,7 +35,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_plain_installation_searches_and_re_ranks_without_torch(
-    fresh: Path, real_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fresh: Path, real_model: str, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("papers.csv").write_text(PAPERS)
@@ -47,7 +47,10 @@ def test_a_plain_installation_searches_and_re_ranks_without_torch(
         ("search", "index", "droplets"),
         ("rank", "index", "queries.tsv", "-o", "bm25.trec"),
         (*rerank, "-o", "bert.trec"),
+        ("encode", "index", "--model", models / "minilm-l6"),  # PyTorch's weights, made an ONNX file of
+        ("rank", "index", "queries.tsv", "--dense", "-o", "dense.trec"),
     ):
         done = run(fresh / "rankwell", *words)
         assert done.returncode == 0, done.stderr
     assert read_run("bert.trec")["q1"].docnos.tolist()[0] == "p1"
+    assert read_run("dense.trec")["q1"].docnos.tolist()[-1] == "p2"  # the only one that is not about droplets

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rankwell.collections import open_collection, read_qrels, read_queries, read_run, write_run
@@ -43,11 +44,12 @@ def test_a_real_model_knows_what_a_question_is_about(real_model: str) -> None:
     )
     found = CrossEncoder(real_model)(run)
     assert found["1"].docnos.tolist() == ["people", "museums", "york"]
-    # The model card of cross-encoder/ms-marco-MiniLM-L12-v2 has 9.22 and -4.08 for the first two, in fp32.
-    assert found["1"].scores == pytest.approx([9.22, -4.08, -11.2], abs=0.1)
+    # The model card of cross-encoder/ms-marco-MiniLM-L12-v2 has these for fp32; our int8 scores are compared with
+    # those of a plain session in tests/encode.
+    assert found["1"].scores[:2] == pytest.approx([9.22, -4.08], abs=0.1)
     probabilities = CrossEncoder(real_model, scores="probability")(run)
     assert probabilities["1"].docnos.tolist() == ["people", "museums", "york"]
-    assert probabilities["1"].scores == pytest.approx([0.9999, 0.016, 0.0000137], rel=0.1)
+    assert probabilities["1"].scores == pytest.approx(1 / (1 + np.exp(-found["1"].scores)), abs=1e-6)
 
 
 def test_kept_scores_give_every_depth_what_a_direct_run_gives(real_model: str, first: Run, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,26 +38,22 @@ class Documents:
 
     def keys(self) -> Keys:
         """The key of each document."""
-        parts = [self._kept(segment) for segment, _ in self._segments()]
+        parts = [self._kept(segment) for segment, _ in self.index.segments]
         return np.concatenate([np.zeros(0, dtype=np.uint64), *parts])
 
     def texts(self, documents: Integers) -> Iterator[tuple[int, str]]:
         """The texts of these documents, in the order in which they are stored, which is the quickest to read."""
-        for segment, base in self._segments():
+        for segment, base in self.index.segments:
             own = documents[(documents >= base) & (documents < base + segment.documents)] - base
             for number in own[np.argsort(segment.stored[own], kind="stable")].tolist():
                 yield base + number, self._text(segment.store[int(segment.stored[number])])
 
     def files(self) -> set[str]:
         """The names of the files that hold the keys of this index."""
-        return {_name(segment) for segment, _ in self._segments()}
+        return {_name(segment) for segment, _ in self.index.segments}
 
     def _text(self, document: Document) -> str:
         return document.text().strip() if self.template is None else self.template.fill(document)
-
-    def _segments(self) -> Sequence[tuple[Segment, int]]:
-        index = self.index
-        return list(zip(index._segments, index._bases, strict=True))  # noqa: SLF001 -- numbers go by segment
 
     def _kept(self, segment: Segment) -> Keys:
         """The keys of a segment, from its file or worked out (and kept, where that can be written)."""

@@ -75,7 +75,7 @@ def vocabulary_of(embeddings: Embeddings) -> Vocabulary:
 def frequent_terms(index: Index, size: int = SIZE) -> list[str]:
     """The terms (of letters) that most documents hold, the most frequent first."""
     counts: Counter[str] = Counter()
-    for segment in index._segments:  # noqa: SLF001 -- an index has no other list of its terms
+    for segment, _ in index.segments:
         terms = segment.terms.all()
         if COMBINED in segment.spaces:
             first = segment.spaces[COMBINED] * len(terms)
@@ -102,8 +102,8 @@ def surfaces(index: Index, terms: Sequence[str]) -> dict[str, str]:
 
 
 def _texts(index: Index) -> Iterator[str]:
-    """The texts of all documents, in the order in which they are stored."""
-    for segment in index._segments:  # noqa: SLF001 -- in any other order, blocks would be unpacked again and again
+    """The texts of all documents, in the order in which they are stored: in any other, blocks are unpacked again."""
+    for segment, _ in index.segments:
         for place in range(segment.documents):
             yield from (segment.store[place].fields[name] for name in segment.store[place].fields)
 

