@@ -1,10 +1,12 @@
 """Cross-encoders side by side: sentence-transformers as it comes, its ONNX backend, and us in fp32 and int8.
 
-    python benchmarks/neural.py MODEL [MODEL ...] [--quick] [--threads 2] [--cpu]
+    python benchmarks/neural.py [MODEL ...] [--quick] [--threads 2] [--cpu]
 
-MODEL is a folder with PyTorch weights: a cross-encoder, or an encoder, which is given a random head (the speed is the
-same). Everyone scores the same pairs of 8 + 55 and 8 + 200 words with the same weights, in turns; medians are printed.
-Then: loading and scoring a first pair in a fresh process, and re-ranking 100 candidates of one query.
+MODEL is a folder with PyTorch weights (minilm-l6 where none is named): a cross-encoder, or an encoder, which is given a
+random head (the speed is the same). Everyone scores the same pairs of 8 + 55 and 8 + 200 words with the same
+weights in turns; medians are printed. Then: loading and scoring a first pair in a fresh process, and re-ranking 100
+candidates of one query. The ONNX backend needs optimum-onnx, and is left out where that cannot be installed beside
+transformers 5.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
+from rankwell.encode import find_model
 
 WORDS = """
 patient fever infection treatment risk cell protein virus vaccine trial dose group effect study result blood heart lung
@@ -140,17 +144,18 @@ def interactive(name: str, everyone: dict[str, Score], rounds: int) -> None:
 def main() -> None:
     """Measure every model."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("models", nargs="*", type=Path, default=[])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--cpu", action="store_true", help="CPU time, with --threads 1: for machines that others use")
     arguments = parser.parse_args()
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     clock = time.process_time if arguments.cpu else time.perf_counter
+    models = arguments.models or [find_model("minilm-l6")]  # before the home changes
     count, rounds = (32, 3) if arguments.quick else (128, 7)
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["RANKWELL_HOME"] = scratch
-        for model in arguments.models:
+        for model in models:
             folder = with_head(model, Path(scratch))
             everyone = contestants(folder, arguments.threads, onnx=not arguments.quick)
             throughput(model.name, everyone, count, rounds, clock)
