@@ -131,8 +131,9 @@ def test_the_longest_name_that_a_folder_can_hold_can_be_written(tmp_path: Path) 
 
 
 WRITER = """
-import sys
+import signal, sys
 from rankwell.core import atomic_write
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job is started with Ctrl-C ignored
 with atomic_write(sys.argv[1]) as file:
     file.write(b"half of the new content")
     file.flush()
