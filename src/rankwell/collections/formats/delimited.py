@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from io import StringIO
 from itertools import chain, islice
@@ -89,23 +90,24 @@ def header(start: str, delimiter: str) -> list[str]:
 def table_rows(path: Path, reading: Reading, delimiter: str) -> Iterator[Row]:
     """Numbered rows as objects; a row with too few or too many columns is a problem."""
     names: list[str] = []
-    for number, cells in _records(path, reading, delimiter):
-        if not names:
-            names = [name.strip() or f"column {place}" for place, name in enumerate(cells, 1)]
-            if len(set(names)) < len(names):
-                raise FormatError(
-                    path, number, expected="a different name for every column", found=Phrase(listed(names))
-                )
-        elif len(cells) == len(names):
-            yield number, dict(zip(names, cells, strict=True))
-        elif cells:
-            expected = f"{len(names)} columns ({listed(names)})"
-            reading.problems.add(FormatError(path, number, expected=expected, found=Phrase(f"{len(cells)}")))
+    with closing(_records(path, reading, delimiter)) as records:
+        for number, cells in records:
+            if not names:
+                names = [name.strip() or f"column {place}" for place, name in enumerate(cells, 1)]
+                if len(set(names)) < len(names):
+                    raise FormatError(
+                        path, number, expected="a different name for every column", found=Phrase(listed(names))
+                    )
+            elif len(cells) == len(names):
+                yield number, dict(zip(names, cells, strict=True))
+            elif cells:
+                expected = f"{len(names)} columns ({listed(names)})"
+                reading.problems.add(FormatError(path, number, expected=expected, found=Phrase(f"{len(cells)}")))
     if not names:
         raise FormatError(path, 1, expected="a header that names the columns", found=Phrase("an empty file"))
 
 
-def _records(path: Path, reading: Reading, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, reading: Reading, delimiter: str) -> Generator[tuple[int, list[str]]]:
     """The cells of each record with the line where it starts; one that cannot be read is a problem and left out.
 
     A quote that is never closed swallows the rest of the file: only its own line is left out then, and reading goes on
