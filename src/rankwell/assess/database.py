@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -17,9 +15,8 @@ from sqlalchemy.orm import Session
 from rankwell.assess.migrations import bring_up_to_date, is_current
 from rankwell.assess.shared_sync import SharedSync
 from rankwell.core import RankwellError
+from rankwell.web.sqlite import CONNECTIONS, sqlite_engine
 
-WAIT_MILLISECONDS = 30_000  # for another process that is writing to the same SQLite file
-CONNECTIONS = 10
 MIGRATION_LOCK = 0x52414E4B  # any number will do, as long as nothing else in the database uses it
 POSTGRES = "postgresql+psycopg"
 
@@ -132,28 +129,7 @@ def _engine(url: URL) -> Engine:
         )
         event.listen(engine, "begin", _begin_postgres)
         return engine
-    engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=-1, hide_parameters=True)
-    event.listen(engine, "connect", _set_up_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _set_up_sqlite(connection: sqlite3.Connection, _: Any) -> None:
-    """Readers and the writer do not wait for each other (WAL), commits not for the disk (NORMAL): `write` does."""
-    connection.isolation_level = None  # we begin transactions ourselves
-    for pragma in (
-        f"busy_timeout = {WAIT_MILLISECONDS}",
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        "foreign_keys = ON",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    """A writer takes its lock at once: taking it later could fail after it has read what others change."""
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    return sqlite_engine(url, synchronous="NORMAL")  # not commits wait for the disk, but `write`
 
 
 def _begin_postgres(connection: Connection) -> None:

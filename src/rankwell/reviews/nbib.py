@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rankwell.core import FormatError, atomic_write
+from rankwell.core import atomic_write
 from rankwell.reviews.reference import Reference, doi_in, year_in
-from rankwell.reviews.tagged import Tagged, bibliography_text, lines_of, tagged_values
+from rankwell.reviews.tagged import Tagged, checked_text, lines_of, tagged_values
 
 LINE = re.compile(r"^([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)$")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -22,12 +22,8 @@ def looks_like_nbib(text: str) -> bool:
 
 def read_nbib(path: Path | str, encoding: str | None = None) -> list[Reference]:
     """The references of a file."""
-    path = Path(path)
-    text = bibliography_text(path, encoding)
-    if text.strip() and not looks_like_nbib(text):
-        first = next(line for line in text.splitlines() if line.strip())
-        raise FormatError(path, 1, expected="MEDLINE's format, whose records start with `PMID- `", found=first)
-    return parse_nbib(text)
+    expected = "MEDLINE's format, whose records start with `PMID- `"
+    return parse_nbib(checked_text(Path(path), encoding, looks_like_nbib, expected))
 
 
 def parse_nbib(text: str) -> list[Reference]:

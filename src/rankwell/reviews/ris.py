@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rankwell.core import FormatError, atomic_write
+from rankwell.core import atomic_write
 from rankwell.reviews.reference import Reference, doi_in, exact_date, year_in
-from rankwell.reviews.tagged import Tagged, bibliography_text, lines_of, tagged_values
+from rankwell.reviews.tagged import Tagged, checked_text, lines_of, tagged_values
 
 # The tag stands at the start; a dash inside a value that goes on must not be taken for one.
 LINE = re.compile(r"^\s{0,3}([A-Z][A-Z0-9]) {0,2}-(?: (.*)|\s*)$")
@@ -33,12 +33,8 @@ def looks_like_ris(text: str) -> bool:
 
 def read_ris(path: Path | str, encoding: str | None = None) -> list[Reference]:
     """The references of a file; gzipped or not, in UTF-8, UTF-16 (told by its mark) or Windows' Latin."""
-    path = Path(path)
-    text = bibliography_text(path, encoding)
-    if text.strip() and not looks_like_ris(text):
-        first = next(line for line in text.splitlines() if line.strip())
-        raise FormatError(path, 1, expected="RIS, whose records start with `TY  - `", found=first)
-    return parse_ris(text)
+    expected = "RIS, whose records start with `TY  - `"
+    return parse_ris(checked_text(Path(path), encoding, looks_like_ris, expected))
 
 
 def parse_ris(text: str) -> list[Reference]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,3 +84,12 @@ def one_line(text: str) -> str:
 def lines_of(pairs: Iterable[tuple[str, str]], line: str) -> str:
     """Tags and values as lines of a file; values without text are left out."""
     return "".join(line.format(tag, one_line(value)) + "\n" for tag, value in pairs if value.strip())
+
+
+def checked_text(path: Path, encoding: str | None, looks_right: Callable[[str], bool], expected: str) -> str:
+    """A file's text, refused where it has none of the records it should have; an empty file has no records."""
+    text = bibliography_text(path, encoding)
+    if text.strip() and not looks_right(text):
+        first = next(line for line in text.splitlines() if line.strip())
+        raise FormatError(path, 1, expected=expected, found=first)
+    return text

@@ -9,17 +9,16 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from rankwell.core import RankwellError
 from rankwell.reviews.screening.store_tables import SCHEMA, Table
+from rankwell.web.sqlite import sqlite_engine
 
 APPLICATION = 0x52575363  # "RWSc" in the file's head says what it is
-WAIT_MILLISECONDS = 30_000  # for another process that is writing to the file
 
 
 class Database:
@@ -27,7 +26,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.engine = _engine(path)
+        self.engine = sqlite_engine(URL.create("sqlite", database=str(path)))
         self._writer = self.engine.execution_options(writes=True)
         # SQLite lets one writer in and makes the others poll; inside a process they had better stand in line.
         self._turn = threading.Lock()
@@ -94,28 +93,3 @@ def _check(path: Path) -> None:
         raise RankwellError(
             f"{path}: expected a project of version {SCHEMA} or earlier, found {version}: a newer Rankwell made it"
         )
-
-
-def _engine(path: Path) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(path)), pool_size=10, max_overflow=-1)
-    event.listen(engine, "connect", _set_up)
-    event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _set_up(connection: sqlite3.Connection, _: Any) -> None:
-    """A commit is on the disk when it returns (FULL); readers and the writer do not wait for each other (WAL)."""
-    connection.isolation_level = None  # we begin transactions ourselves
-    for pragma in (
-        f"busy_timeout = {WAIT_MILLISECONDS}",
-        "journal_mode = WAL",
-        "synchronous = FULL",
-        "foreign_keys = ON",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin(connection: Connection) -> None:
-    """A writer takes its lock at once: taking it later could fail after it has read what others change."""
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,57 @@
+"""A real server of ours, in a process of its own, started by its command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from inbox import free_port
+
+
+@dataclass
+class Server:
+    """A server that runs; `said` is the file with what it printed."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    said: Path
+
+    def words(self) -> str:
+        return self.said.read_text()
+
+
+def started(words: list[str], said: Path, port: int | None = None, **extra: str) -> Server:
+    """The server of `rankwell WORDS --port PORT`, when it answers."""
+    port = port or free_port()
+    command = [sys.executable, "-m", "rankwell", *words, "--port", str(port)]
+    with said.open("ab") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, **extra})
+    server = Server(process, f"http://127.0.0.1:{port}", said)
+    for _ in range(600):
+        assert process.poll() is None, server.words()
+        try:
+            with urlopen(f"{server.url}/favicon.ico", timeout=5):  # noqa: S310 -- our own server
+                return server
+        except (URLError, ConnectionError):
+            time.sleep(0.1)
+    raise AssertionError(server.words())
+
+
+@contextmanager
+def stopped(server: Server) -> Iterator[Server]:
+    """The server while the block runs; it must then stop by itself when it is asked to."""
+    try:
+        yield server
+        server.process.terminate()
+        server.process.wait(20)
+    finally:
+        server.process.kill()
+        server.process.wait()
