@@ -28,15 +28,18 @@ MAY_IMPORT = {
     "match": ("dense",),
     "rank": ("match",),
     "rerank": ("encode", "index"),
+    "pipelines": ("rank", "rerank"),
     "tune": ("rank", "rerank", "evaluate"),
     "report": ("evaluate", "plots", "encode"),
+    "train": ("tune", "report"),
     "web": ("core",),
     "assess": ("web", "report"),
-    "reviews": ("web", "rank", "report"),
-    "cli": ("report", "tune", "assess", "reviews"),
+    "reviews": ("web", "train"),
+    "serve": ("web", "pipelines", "evaluate", "plots"),
+    "cli": ("pipelines", "train", "assess", "reviews", "serve"),
 }
 HEAVY = ("torch", "numba", "onnxruntime", "matplotlib", "pandas", "pyarrow", "scipy", "sklearn", "ir_datasets")
-HEAVY += ("sqlalchemy", "alembic")
+HEAVY += ("sqlalchemy", "alembic", "transformers", "sentence_transformers", "fastapi")
 
 
 def allowed(package: str) -> set[str]:

@@ -93,10 +93,11 @@ def test_a_cross_encoder_re_ranks_and_every_stage_is_explained() -> None:
 
 
 @pytest.mark.usefixtures("index")
-def test_similar_queries_are_shown_and_only_when_asked_for() -> None:
+def test_similar_queries_are_shown_and_only_when_asked_for(caplog: pytest.LogCaptureFixture) -> None:
     assert run(*SEARCH, "doctors").stderr == "nothing found\n"
+    assert "also" not in caplog.text
     done = run(*SEARCH, "doctors", "--variants", "2", "--json")
-    assert "note: doctors: also physicians (0." in done.stderr
+    assert "doctors: also physicians (0." in caplog.text
     assert [row["id"] for row in json.loads(done.stdout)] == ["p4"]
 
 

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from rankwell.cli.rankers import RankerOptions, RerankOptions
 from rankwell.core import Run
 from rankwell.core.run import Ranking
 from rankwell.index import Index
+from rankwell.pipelines import RankerOptions, RerankOptions
 from rankwell.rank import Hybrid, TermPart, explain_score
 from rankwell.report.cells import one_line
 from rankwell.rerank import Place, RerankExplanation, explain_rerank, places

@@ -48,9 +48,9 @@ def rank(
     quiet: options.Quiet = False,
 ) -> None:
     """Rank documents for many queries and write a TREC run."""
-    from rankwell.cli.rankers import RankerOptions, RerankOptions
     from rankwell.collections import read_any_queries, write_run
     from rankwell.index import Index
+    from rankwell.pipelines import RankerOptions, RerankOptions
 
     deep = k if rerank is None else max(k, depth)
     words = (deep, match, filter, k1, b, idf, weights, rm3, rm3_settings, query_field, threads)

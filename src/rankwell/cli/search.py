@@ -45,9 +45,9 @@ def search(
 ) -> None:
     """Search an index: by words, by embeddings or both, and let a cross-encoder re-rank the top."""
     from rankwell.cli.explaining import Explained
-    from rankwell.cli.rankers import RankerOptions, RerankOptions
     from rankwell.index import Index
     from rankwell.match import parse_match
+    from rankwell.pipelines import RankerOptions, RerankOptions
     from rankwell.report.cells import one_line
 
     index = Index.open(folder)

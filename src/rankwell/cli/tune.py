@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rankwell.cli import options
+from rankwell.core import ParameterError
 
 
 def tune(
@@ -34,7 +35,6 @@ def tune(
     quiet: options.Quiet = False,
 ) -> None:
     """Try a grid of BM25 parameters; the cross-validated value is what to expect on new queries."""
-    from rankwell.cli.rankers import parse_numbers
     from rankwell.collections import read_any_qrels, read_any_queries
     from rankwell.core import Progress
     from rankwell.index import Index
@@ -55,3 +55,11 @@ def tune(
         best = ", ".join(f"{name}={value}" for name, value in found.best.setting.items())
         print(f"\nbest on all queries: {best} ({found.best.value:.4f})")
         print(f"to expect on new queries ({folds}-fold cross-validation): {found.cross_validated:.4f}")
+
+
+def parse_numbers(name: str, text: str) -> list[float]:
+    """`0.9,1.2` as numbers."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise ParameterError(name, expected="numbers separated by commas", found=text) from error

@@ -1,9 +1,9 @@
-"""The pipeline that a command's options ask for."""
+"""The pipeline that options ask for."""
 
 from __future__ import annotations
 
+import logging
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,6 +14,8 @@ from rankwell.rank import BM25, RM3, Dense, Hybrid, SimilarQueries, query_varian
 
 if TYPE_CHECKING:
     from rankwell.rerank import CrossEncoder
+
+logger = logging.getLogger(__name__)
 
 FUSED = 100  # fewer documents of each ranker would leave too little to agree on
 
@@ -62,7 +64,7 @@ class RankerOptions:
             similar = query_variants(index, texts, self.variants, name=self.vectors)
             for qid, variants in similar.items():
                 shown = "; ".join(f"{text} ({weight:.2f})" for text, weight in variants)
-                print(f"note: {texts[qid]}: also {shown or 'nothing'}", file=sys.stderr)
+                logger.warning("%s: also %s", texts[qid], shown or "nothing")
             return SimilarQueries(self.bm25(index), similar)
         if not self.rm3:
             return self.bm25(index)
@@ -160,11 +162,3 @@ def _rm3(text: str) -> tuple[int, int, float]:
     except ValueError as error:
         expected = "documents, terms and weight of the original query: 10,10,0.5"
         raise ParameterError("--rm3-settings", expected=expected, found=text) from error
-
-
-def parse_numbers(name: str, text: str) -> list[float]:
-    """`0.9,1.2` as numbers."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise ParameterError(name, expected="numbers separated by commas", found=text) from error
