@@ -23,6 +23,10 @@ SNOWBALL = frozenset(Stemmer.algorithms())
 STEMMERS = tuple(sorted(SNOWBALL | {ENGLISH_TIOUS, "none"}))
 LANGUAGES = tuple(sorted(SNOWBALL - {"porter", "dutch_porter"} | {"cjk", "none"}))
 
+# Lucene's English analysis, and with it Anserini's and Elasticsearch's, stems as Porter did first. Snowball's newer
+# algorithm is not measurably better (docs/analysis.md), so figures that compare with published ones come first.
+OWN_STEMMER = {"english": "porter"}
+
 FIRST_MARK = "\u0300"  # no combining mark has a lower code
 
 # A term, its place among the tokens, and the start and end of what is written for it. A plain tuple, because an index
@@ -36,9 +40,9 @@ class Analyzer:
 
     `language` is a Snowball language, "cjk" or "none". `stopwords` names a list ("lucene", "nltk", "s0", "none") or is
     a tuple of words; "default" is Lucene's list for English and none for the others. `stemmer` is True for the
-    language's own, False for none, or a name: any Snowball algorithm ("english", "porter", ...) or "english+tious",
-    which also joins "infectious" with "infection". What "default" and True stand for is settled when
-    the analyzer is made, so that its `repr` and its `config()` say it in full.
+    language's own (Porter's for English), False for none, or a name: any Snowball algorithm ("english", "porter", ...)
+    or "english+tious", which also joins "infectious" with "infection". What "default" and True stand for is settled
+    when the analyzer is made, so that its `repr` and its `config()` say it in full.
     """
 
     language: str = "english"
@@ -177,7 +181,7 @@ def settled_stopwords(stopwords: Any, language: str) -> str | tuple[str, ...]:
 def settled_stemmer(stemmer: Any, language: str) -> str:
     """The name of a Snowball algorithm, or "none"."""
     if stemmer is True:
-        return language if language in SNOWBALL else "none"
+        return OWN_STEMMER.get(language, language if language in SNOWBALL else "none")
     if stemmer is False:
         return "none"
     if isinstance(stemmer, str) and stemmer in STEMMERS:
