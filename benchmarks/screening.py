@@ -1,10 +1,12 @@
 """Screening simulations: Rankwell's learner beside `asreview simulate` as it comes, on the same reviews and starts.
 
     python benchmarks/screening.py COLLECTION... [--starts 10] [--asreview PATH] [--inside 1] [--again 0.02] [--seed 0]
+                                   [--keep FILE]
 
 COLLECTION is a folder of reviews (the BEIR layout). Every start knows one included and one excluded record, the same
 for both. The two take turns, start by start, and the means so far are printed after each round, so that it can be
-stopped at any time. ASReview is the program of that name on PATH, or --asreview. Its seconds hold everything that the
+stopped at any time. With --keep every simulation is a line of FILE, and one that stands there is not run again.
+ASReview is the program of that name on PATH, or --asreview. Its seconds hold everything that the
 command does: start-up of Python, reading the file, simulating, writing its project. Rankwell's are those of one
 simulation in this process, features included and none kept between starts. --inside says for how many starts ASReview's
 simulation is also run inside one process, through its Python API, without start-up, files and progress bars: the fair
@@ -23,7 +25,8 @@ import subprocess
 import tempfile
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,8 +59,9 @@ print(json.dumps({"seconds": seconds, "order": [int(place) for place in replay._
 
 
 class Measured(NamedTuple):
-    """What one simulation saved, and the processor's seconds that it took."""
+    """What one simulation (of "rankwell", "asreview" or "inside") saved, and the processor's seconds that it took."""
 
+    by: str
     review: str
     start: int
     wss95: float
@@ -68,7 +72,7 @@ def ours(review: Labelled, known: Sequence[int], number: int, again: float) -> M
     """One simulation from the texts on."""
     begun = time.process_time()
     found = simulate(review, Learner(review.records, review.topic).scores, known, again)
-    return Measured(review.name, number, found.effort.wss95, time.process_time() - begun)
+    return Measured("rankwell", review.name, number, found.effort.wss95, time.process_time() - begun)
 
 
 def theirs(review: Labelled, file: Path, known: Sequence[int], number: int, program: str) -> Measured:
@@ -86,7 +90,7 @@ def theirs(review: Labelled, file: Path, known: Sequence[int], number: int, prog
     order = [int(row[0]) for row in connection.execute("SELECT record_id FROM results ORDER BY rowid")]
     connection.close()
     project.unlink()
-    return Measured(review.name, number, saved(review, order, known), seconds)
+    return Measured("asreview", review.name, number, saved(review, order, known), seconds)
 
 
 def inside(review: Labelled, file: Path, known: Sequence[int], number: int, program: str) -> Measured:
@@ -94,7 +98,7 @@ def inside(review: Labelled, file: Path, known: Sequence[int], number: int, prog
     python = Path(program).absolute().with_name("python")
     command = [str(python), "-c", INSIDE, str(file), *(str(place) for place in known)]
     answer = json.loads(subprocess.run(command, check=True, capture_output=True).stdout.splitlines()[-1])
-    return Measured(review.name, number, saved(review, answer["order"], known), answer["seconds"])
+    return Measured("inside", review.name, number, saved(review, answer["order"], known), answer["seconds"])
 
 
 def saved(review: Labelled, order: Sequence[int], known: Sequence[int]) -> float:
@@ -160,6 +164,25 @@ def over_reviews(us: Sequence[Measured], them: Sequence[Measured]) -> np.ndarray
     return np.array([np.mean(of) for of in differences.values()])
 
 
+class Journal:
+    """Measurements that outlive a process: a line of JSON each, written when it was made."""
+
+    def __init__(self, file: Path | None) -> None:
+        self.file = file
+        lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.exists() else []
+        self.kept = {measured[:3]: measured for line in lines if (measured := Measured(**json.loads(line)))}
+
+    def measured(self, by: str, review: str, start: int, measure: Callable[[], Measured]) -> Measured:
+        """From the file, or made now and added to it."""
+        key = by, review, start
+        if key not in self.kept:
+            self.kept[key] = measure()
+            if self.file is not None:
+                with self.file.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(self.kept[key]._asdict()) + "\n")
+        return self.kept[key]
+
+
 def read(sources: Sequence[str], folder: Path) -> list[tuple[Labelled, Path]]:
     """All reviews, each with its table."""
     found: list[tuple[Labelled, Path]] = []
@@ -182,6 +205,7 @@ def main() -> None:
     parser.add_argument("--inside", type=int, default=1)
     parser.add_argument("--again", type=float, default=0.02)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", type=Path)
     parser.add_argument("--asreview", default=shutil.which("asreview"))
     asked = parser.parse_args()
     if not asked.asreview:
@@ -189,6 +213,7 @@ def main() -> None:
             "asreview is not here: pip install asreview into an environment of its own, and --asreview PATH"
         )
     us, them, within = list[Measured](), list[Measured](), list[Measured]()
+    journal = Journal(asked.keep)
     with tempfile.TemporaryDirectory() as folder:
         reviews = read(asked.collections, Path(folder))
         known = {review.name: list(starts(review, asked.starts, asked.seed)) for review, _ in reviews}
@@ -196,10 +221,13 @@ def main() -> None:
         for number in range(asked.starts):
             for review, file in reviews:
                 start = known[review.name][number]
-                us.append(ours(review, start, number, asked.again))
-                them.append(theirs(review, file, start, number, asked.asreview))
-                if number < asked.inside:
-                    within.append(inside(review, file, start, number, asked.asreview))
+                simulations = [
+                    ("rankwell", us, partial(ours, review, start, number, asked.again)),
+                    ("asreview", them, partial(theirs, review, file, start, number, asked.asreview)),
+                    ("inside", within, partial(inside, review, file, start, number, asked.asreview)),
+                ]
+                for by, found, measure in simulations[: 3 if number < asked.inside else 2]:
+                    found.append(journal.measured(by, review.name, number, measure))
                 print(".", end="", flush=True)
             print(f"\nafter {number + 1} of {asked.starts} starts\n{summary(us, them, within)}", flush=True)
 

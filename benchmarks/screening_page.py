@@ -5,9 +5,10 @@ of made-up words with a long tail, 200 in an abstract, as long as real ones thou
 a process of its own the time from sending a decision to having the next record's page. The decision is on the disk by
 then; the ranking learns from every one in the background. `--every 0` decides faster than people read, so that learning
 and answering compete for the processor all the time; `--first` measures from the very start, while the texts are still
-being taken in; `--decided 9000` near the end of the work.
+being taken in; `--decided 9000` near the end of the work. With `--bert` a model reads the records all the while.
 
     python benchmarks/screening_page.py [--records 10000] [--decided 0] [--decisions 100] [--every 0.5] [--first]
+                                        [--bert MODEL]
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -78,12 +80,12 @@ def prepare(path: Path, count: int, decided: int) -> float:
     return took
 
 
-def start(path: Path, said: Path) -> tuple[subprocess.Popen[bytes], int]:
+def start(path: Path, said: Path, more: Sequence[str] = ()) -> tuple[subprocess.Popen[bytes], int]:
     """The real server, and its port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "rankwell", "review", "screen", str(path), "--port", str(port), "--quiet"]
+    command = [sys.executable, "-m", "rankwell", "review", "screen", str(path), "--port", str(port), "--quiet", *more]
     with said.open("wb") as file:
         server = subprocess.Popen(command, stdout=file, stderr=file, env=os.environ.copy())
     for _ in range(600):
@@ -143,10 +145,12 @@ def main() -> None:
     options.add_argument("--decided", type=int, default=0)
     options.add_argument("--every", type=float, default=0.5)
     options.add_argument("--first", action="store_true")
+    options.add_argument("--bert")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         imported = prepare(Path(folder) / "p.db", given.records, given.decided)
-        server, port = start(Path(folder) / "p.db", Path(folder) / "log")
+        more = ["--bert", given.bert] if given.bert else []
+        server, port = start(Path(folder) / "p.db", Path(folder) / "log", more)
         try:
             link = re.findall(r"http://[^/]+(/open\S+)", (Path(folder) / "log").read_text())[0]
             reviewer = Reviewer(port, link)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from rankwell.cli import app
 from rankwell.collections import read_run, write_documents, write_qrels
 from rankwell.collections.formats.jsonl import write_json_rows
-from rankwell.core import Document, Judgments, RankwellError
+from rankwell.core import Document, Judgments, RankwellError, home
 
 TOPICS = ("asthma", "fever", "measles")
 DESIGNS = ("a randomised trial with placebo", "a case report", "a letter to the editor", "a cohort study")
@@ -60,6 +60,23 @@ def test_reviews_are_replayed_with_several_rankers() -> None:
     ]
 
 
+@pytest.mark.usefixtures("use_models")
+def test_a_model_reads_the_records_once_and_the_learner_uses_it() -> None:
+    words = ("simulate", "reviews", "--ranker", "learner", "--ranker", "learner+bert", "--bert", "minilm-l3")
+    first = rankwell(*words, "--starts", "2", "--output", "json", "--quiet")
+    assert first.exit_code == 0, first.output
+    assert {row["ranker"] for row in json.loads(first.stdout)} == {"learner", "learner+bert"}
+    (kept,) = (home() / "vectors").iterdir()
+    before = kept.stat().st_mtime_ns
+    assert rankwell(*words, "--starts", "2", "--output", "json", "--quiet").stdout == first.stdout
+    assert kept.stat().st_mtime_ns == before
+    for name in ("learner", "learner+bert"):
+        ranked = rankwell("rank", "reviews", "--ranker", name, "--bert", "minilm-l3", "-o", f"{name}.trec", "--quiet")
+        assert ranked.exit_code == 0, ranked.output
+    scores = [read_run(f"{name}.trec")["fever"].scores.tolist() for name in ("learner", "learner+bert")]
+    assert scores[0] != scores[1]
+
+
 def test_the_learner_is_replayed_by_default_and_the_seed_repeats_it() -> None:
     words = ("simulate", "reviews", "--starts", "2", "--recall", "0.8", "--again", "0", "--quiet", "--output", "json")
     first = rankwell(*words)
@@ -98,7 +115,8 @@ def test_the_test_set_is_touched_once_by_the_model_that_validation_chose() -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("simulate", "reviews", "--ranker", "bert"), "ranker: expected one of learner, bm25, linear, random"),
+        (("simulate", "reviews", "--ranker", "b"), "ranker: expected one of learner, learner+bert, bm25, linear"),
+        (("simulate", "reviews", "--ranker", "learner+bert"), "not fetched yet: rankwell models add minilm-l6"),
         (("simulate", "reviews", "--starts", "0"), "starts: expected a number from 1"),
         (("simulate", "reviews", "--recall", "95"), "recall: expected a number above 0, at most 1"),
         (("simulate", "reviews", "--again", "-1"), "again: expected a share from 0 to 1"),

@@ -309,7 +309,7 @@ def test_a_killed_build_goes_on_where_it_was(tmp_path: Path) -> None:
         state.faults.clear()
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         asked = [form["term"] for form in state.asked("esearch.fcgi")]
-        # A kill may come between an answer and its transaction: of the three at a time only those are asked again.
+        # Of each kill only the three searches on their way can be asked again: nobody knows whether they were answered.
         assert len(asked) - len(set(asked)) <= 3 * 3
         count = len(state.requests)
         again = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)

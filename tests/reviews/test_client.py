@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
@@ -252,6 +255,58 @@ def test_a_damaged_answer_is_asked_for_again(client: EUtilities, server: EUtilit
     client.cache._file.execute("UPDATE answers SET answer = x'00'")
     assert client.search("fever").ids == ("11",)
     assert len(server.requests) == 2
+
+
+KILLED_WHILE_READING = """
+import os, sys
+from rankwell.reviews import Account, AnswerCache, EUtilities
+from rankwell.reviews.pubmed import client
+from rankwell.reviews.pubmed.transport import Throttle, Transport
+client.search_result = client.articles = lambda answer: os.kill(os.getpid(), 9)
+with EUtilities(AnswerCache(sys.argv[1]), Transport(sys.argv[2], Throttle(1000)), Account()) as killed:
+    killed.search("fever") if sys.argv[3] == "search" else killed.fetch(["11", "12", "999"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["search", "fetch"])
+def test_an_answer_that_was_received_is_never_asked_for_again_though_a_kill_came_before_it_was_read(
+    server: EUtilitiesServer, tmp_path: Path, what: str
+) -> None:
+    program = [sys.executable, "-c", KILLED_WHILE_READING, str(tmp_path), server.url, what]
+    assert subprocess.run(program, check=False).returncode == -signal.SIGKILL
+    assert len(server.requests) == 1
+    with EUtilities(AnswerCache(tmp_path), Transport(server.url, Throttle(1000)), Account()) as client:
+        if what == "search":
+            assert client.search("fever").ids == ("11",)
+        else:  # also in another order, and one by one
+            assert client.fetch(["12"]) == {"12": COUGH}
+            assert client.fetch(["999", "11"]) == {"11": FEVER}
+        assert client.cache.received() == []
+    assert len(server.requests) == 1
+
+
+def test_a_broken_answer_that_was_received_before_a_kill_is_dropped_and_asked_for_again(
+    server: EUtilitiesServer, tmp_path: Path
+) -> None:
+    request = {"page": "esearch.fcgi", "db": "pubmed", "term": "fever", "retmax": "20", "sort": "relevance"}
+    with AnswerCache(tmp_path) as cache:
+        cache.receive(request, b"<eSearchResult><Count>1</Count>")
+        cache.receive(request, BUSY)
+    with EUtilities(AnswerCache(tmp_path), Transport(server.url, Throttle(1000)), Account()) as client:
+        assert client.cache.received() == []
+        assert client.search("fever").ids == ("11",)
+    assert len(server.requests) == 1
+
+
+def test_two_clients_that_take_care_of_the_same_answer_lose_none_of_the_other(tmp_path: Path) -> None:
+    with AnswerCache(tmp_path) as one, AnswerCache(tmp_path) as other:
+        first = one.receive({"id": "1"}, b"first")
+        other.sort(other.received()[0], [({"id": "1"}, b"first")])
+        other.receive({"id": "2"}, b"second")
+        one.sort(first, [({"id": "1"}, b"first")])
+        assert [waiting.answer for waiting in one.received()] == [b"second"]
+        assert other.get({"id": "1"}) == b"first"
 
 
 def test_a_file_that_is_no_cache_is_named(tmp_path: Path) -> None:

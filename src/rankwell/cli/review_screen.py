@@ -31,6 +31,14 @@ def screen(
     reviewer: Annotated[
         list[str] | None, typer.Option(help="Who screens. May be given twice: each gets a link of their own.")
     ] = None,
+    bert: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Also let this model read the records, in the background: a short name or a folder.",
+            show_default=False,
+        ),
+    ] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen at.")] = 8000,
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Only import; do not open the pages.")] = False,
@@ -44,6 +52,8 @@ def screen(
     except ImportError as error:
         raise MissingExtraError("screening", extra="reviews") from error
 
+    if bert is not None:
+        _check_model(bert)
     with open_project(project, title=title, reviewers=reviewer or ()) as opened:
         for source in imported or ():
             _add(opened, source, quiet=quiet)
@@ -51,7 +61,14 @@ def screen(
             return
         from rankwell.reviews.screening.app.server import run
 
-        run(opened, host=host, port=port, quiet=quiet, tell=_tell)
+        run(opened, model=bert, host=host, port=port, quiet=quiet, tell=_tell)
+
+
+def _check_model(name: str) -> None:
+    """A model that is not there is told at once, and not by a thread."""
+    from rankwell.encode import find_model
+
+    find_model(name)
 
 
 def _add(project: Project, source: str, *, quiet: bool) -> None:

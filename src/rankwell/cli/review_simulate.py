@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,14 +22,20 @@ Source = Annotated[
 Split = Annotated[
     str | None, typer.Option("--split", help="Which reviews: test, validation, train or all; test if there is one.")
 ]
+Bert = Annotated[
+    str, typer.Option("--bert", metavar="MODEL", help="The model of learner+bert: a short name or a folder.")
+]
 RankerSeed = Annotated[int, typer.Option("--seed", help="The seed of starts and of the random ranker.")]
 
 
 def rank_reviews(
     source: Source,
     out: options.RunOut,
-    ranker: Annotated[str, typer.Option(help="bm25, linear, learner (by likeness to the title), or random.")] = "bm25",
+    ranker: Annotated[
+        str, typer.Option(help="bm25, linear, learner or learner+bert (by likeness to the title), or random.")
+    ] = "bm25",
     split: Split = None,
+    bert: Bert = "minilm-l6",
     seed: RankerSeed = 0,
     output: options.Output = "table",
     quiet: options.Quiet = False,
@@ -42,7 +49,7 @@ def rank_reviews(
 
     _check_output(output)
     chosen = ranker_named(ranker)
-    setting = _setting(source, split, [ranker], seed=seed, quiet=quiet)
+    setting = _setting(source, split, [ranker], bert, seed=seed, quiet=quiet)
     with Progress("ranking", unit="reviews", total=len(setting.reviews), quiet=quiet) as progress:
         ordering = chosen(setting)
         found = ranked(list(progress.track(setting.reviews)), ordering, ranker)
@@ -57,7 +64,11 @@ def simulate_reviews(
     source: Source,
     ranker: Annotated[
         list[str] | None,
-        typer.Option("--ranker", help="learner, bm25, linear or random; several times for more.", show_default=False),
+        typer.Option(
+            "--ranker",
+            help="learner, learner+bert, bm25, linear or random; several times for more.",
+            show_default=False,
+        ),
     ] = None,
     run: Annotated[
         list[Path] | None,
@@ -68,6 +79,7 @@ def simulate_reviews(
     recall: Annotated[float, typer.Option(help="The recall at which saved work is measured.")] = 0.95,
     again: Annotated[float, typer.Option(help="Learn anew when decisions have grown by this share; 0: always.")] = 0.02,
     split: Split = None,
+    bert: Bert = "minilm-l6",
     pictures: Annotated[Path | None, typer.Option(help="Write the recall curves into this folder (PNG).")] = None,
     html: options.Html = None,
     output: options.Output = "table",
@@ -81,7 +93,7 @@ def simulate_reviews(
 
     _check_output(output)
     names = list(dict.fromkeys(ranker or ([] if run else ["learner"])))
-    setting = _setting(source, split, names, seed=seed, quiet=quiet).for_replay()
+    setting = _setting(source, split, names, bert, seed=seed, quiet=quiet).for_replay()
     rankers = _rankers(setting, names, run or [])
     total = len(setting.reviews) * len(rankers) * starts
     with Progress("simulating", unit="simulations", total=total, quiet=quiet) as progress:
@@ -105,20 +117,39 @@ def _check_output(output: str) -> None:
         raise ParameterError("output", expected=f"one of {', '.join(RENDERERS)}", found=output)
 
 
-def _setting(source: str, split: str | None, names: Sequence[str], *, seed: int, quiet: bool) -> Setting:
-    """The reviews, and what the asked rankers may learn from; an unknown ranker is refused before anything is read."""
+def _setting(source: str, split: str | None, names: Sequence[str], bert: str, *, seed: int, quiet: bool) -> Setting:
+    """The reviews, and what the asked rankers may learn from; an unknown ranker or model is refused before that."""
     from rankwell.cli.session import reading
     from rankwell.collections import open_collection
     from rankwell.core import ParameterError
+    from rankwell.encode import find_model
     from rankwell.reviews.screening import ranker_named, read_setting
 
     if seed < 0:
         raise ParameterError("--seed", expected="a whole number from 0", found=seed)
     for name in names:
         ranker_named(name)
+    reads = any(name.endswith("+bert") for name in names)
+    if reads:
+        find_model(bert)
     with reading(f"reading {source}", "documents", quiet=quiet) as how:
         learning = "linear" in names
-        return read_setting(open_collection(source), split, learning=learning, seed=seed, reading=how)
+        setting = read_setting(open_collection(source), split, learning=learning, seed=seed, reading=how)
+    if reads:
+        _read(setting, bert, quiet=quiet)
+    return replace(setting, model=bert)
+
+
+def _read(setting: Setting, model: str, *, quiet: bool) -> None:
+    """Let the model read all records, which takes minutes the first time; what it read is kept."""
+    from rankwell.core import Progress
+    from rankwell.reviews.screening.reader import Reader
+
+    reader = Reader.open(model)
+    total = sum(len(review.records) for review in setting.reviews)
+    with Progress(f"{model} reads", unit="records", total=total, quiet=quiet) as progress:
+        for review in setting.reviews:
+            reader.read(review.records, progress)
 
 
 def _rankers(setting: Setting, names: Sequence[str], runs: Sequence[Path]) -> dict[str, Ranker]:

@@ -123,5 +123,6 @@ def test_rankings_hold_every_record_of_each_review() -> None:
 
 
 def test_an_unknown_ranker_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ParameterError, match='ranker: expected one of learner, bm25, linear, random, found "bert"'):
+    known = r"learner, learner\+bert, bm25, linear, random"
+    with pytest.raises(ParameterError, match=f'ranker: expected one of {known}, found "bert"'):
         ranker_named("bert")

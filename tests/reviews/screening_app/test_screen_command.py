@@ -35,8 +35,19 @@ def test_files_are_imported_and_what_was_read_is_told(tmp_path: Path) -> None:
 def test_mistakes_are_told_by_what_was_expected(tmp_path: Path) -> None:
     with pytest.raises(RankwellError, match=r"nowhere\.ris: no such file"):
         screen(tmp_path / "p.db", "--import", tmp_path / "nowhere.ris")
-    with pytest.raises(ParameterError, match="--reviewer: expected at most 2 reviewers"):
+    with pytest.raises(RankwellError, match="minilm-l6: not fetched yet: rankwell models add minilm-l6"):
+        screen(tmp_path / "p.db", "--bert", "minilm-l6")
+
+
+def test_a_third_reviewer_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match='--reviewer: expected at most 2 reviewers, found "A, B, C"'):
         screen(tmp_path / "p.db", *(word for name in "ABC" for word in ("--reviewer", name)))
+    assert not (tmp_path / "p.db").exists()
+    screen(tmp_path / "p.db", "--reviewer", "A", "--reviewer", "B")
+    with pytest.raises(ParameterError, match='--reviewer: expected at most 2 reviewers, found "A, B, C"'):
+        screen(tmp_path / "p.db", "--reviewer", "C")
+    with open_project(tmp_path / "p.db") as project:
+        assert [reviewer.name for reviewer in project.reviewers()] == ["A", "B"]
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,19 @@ def test_no_similar_title_is_overlooked(titles: list[str]) -> None:
     assert {pair.copy for pair in found(*references)} == expected
 
 
+@given(st.integers(1, 200), st.data())
+def test_no_similar_long_title_is_overlooked(length: int, data: st.DataObject) -> None:
+    """Compiled code counts 64 characters at a time: titles around its bounds, and characters that fall together."""
+    title = data.draw(st.text("abcde \u00e1\u0161", min_size=length, max_size=length))
+    other = list(title)
+    for _ in range(data.draw(st.integers(0, length // 6))):
+        other[data.draw(st.integers(0, length - 1))] = data.draw(st.sampled_from(["", "x", "ab", "\u0161"]))
+    titles = [comparable_title(title), comparable_title("".join(other))]
+    similar = all(titles) and SequenceMatcher(None, *titles, autojunk=False).ratio() > 0.85
+    references = [Reference(title=of, year=2004, authors=("Smith A",)) for of in titles]
+    assert bool(found(*references)) == similar
+
+
 def test_copies_of_copies_point_to_the_first() -> None:
     assert [(pair.copy, pair.original) for pair in found(RUNNING, RUNNING, RUNNING)] == [(1, 0), (2, 0)]
 

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 import zlib
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from rankwell.core import RankwellError, fingerprint
 
-TABLE = "CREATE TABLE IF NOT EXISTS answers (request TEXT PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID"
+ANSWERS = "CREATE TABLE IF NOT EXISTS answers (request TEXT PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID"
+# Numbers are never used again: two processes may take care of the same answer.
+RECEIVED = """CREATE TABLE IF NOT EXISTS received
+              (number INTEGER PRIMARY KEY AUTOINCREMENT, request TEXT NOT NULL, answer BLOB NOT NULL)"""
 NAME = "answers.sqlite"
 PATIENCE = 60.0  # seconds to wait for another process that writes
 
 
+class Received(NamedTuple):
+    """An answer as it came, which nobody has looked at yet."""
+
+    number: int
+    request: dict[str, str]
+    answer: bytes
+
+
 class AnswerCache:
-    """Answers by request in a folder. Every `put` is a transaction: a kill loses no answer that was given.
+    """Answers by request in a folder. What `receive` and `put` were given is on the disk when they return.
+
+    An answer is first received, as it came, and kept under its request once it has been read: so a kill in between
+    loses nothing, and an answer that cannot be read is never found.
 
     A request is a mapping without what says who asked, so that a recorded cache can be handed to others. The file is
     SQLite's: hundreds of thousands of small answers would otherwise be as many files. Threads may share a cache, and so
@@ -32,8 +47,9 @@ class AnswerCache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             self._file.execute("PRAGMA journal_mode = WAL")
-            self._file.execute("PRAGMA synchronous = NORMAL")
-            self._file.execute(TABLE)
+            self._file.execute("PRAGMA synchronous = FULL")
+            for table in (ANSWERS, RECEIVED):
+                self._file.execute(table)
         except (sqlite3.Error, OSError) as error:
             raise RankwellError(f"{self.path}: cannot be used for answers: {error}") from error
 
@@ -62,15 +78,52 @@ class AnswerCache:
 
     def put(self, request: Mapping[str, str], answer: bytes) -> None:
         """Keep an answer; one that is there already is replaced."""
-        try:
-            with self._lock:
-                self._file.execute(
-                    "INSERT OR REPLACE INTO answers VALUES (?, ?)", (fingerprint(dict(request)), zlib.compress(answer))
-                )
-        except sqlite3.Error as error:
-            raise RankwellError(f"{self.path}: not written: {error}") from error
+        with self._writing() as file:
+            _insert(file, request, answer)
+
+    def receive(self, request: Mapping[str, str], answer: bytes) -> Received:
+        """Take an answer as it came, before anything is done with it."""
+        given = dict(request)
+        with self._writing() as file:
+            row = file.execute(
+                "INSERT INTO received (request, answer) VALUES (?, ?)", (json.dumps(given), zlib.compress(answer))
+            )
+        return Received(int(row.lastrowid or 0), given, answer)
+
+    def received(self) -> list[Received]:
+        """What was received and not sorted, since a kill came between the two."""
+        with self._lock:
+            rows = self._file.execute("SELECT number, request, answer FROM received ORDER BY number").fetchall()
+        return [Received(number, json.loads(request), zlib.decompress(answer)) for number, request, answer in rows]
+
+    def sort(self, received: Received, answers: Iterable[tuple[Mapping[str, str], bytes]] = ()) -> None:
+        """Keep what an answer told under the requests that it answers, instead of the answer as it came."""
+        with self._writing() as file:
+            for request, answer in answers:
+                _insert(file, request, answer)
+            file.execute("DELETE FROM received WHERE number = ?", (received.number,))
 
     def close(self) -> None:
         """Let go of the file; not under the hands of a thread that is reading, which SQLite would not survive."""
         with self._lock:
             self._file.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it is on the disk when the block ends, or nothing."""
+        try:
+            with self._lock:
+                self._file.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._file
+                except BaseException:
+                    self._file.execute("ROLLBACK")
+                    raise
+                self._file.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise RankwellError(f"{self.path}: not written: {error}") from error
+
+
+def _insert(file: sqlite3.Connection, request: Mapping[str, str], answer: bytes) -> None:
+    row = fingerprint(dict(request)), zlib.compress(answer)
+    file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", row)

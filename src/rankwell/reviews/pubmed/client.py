@@ -5,15 +5,16 @@ https://www.ncbi.nlm.nih.gov/books/NBK25499/ describes the service.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeAlias
 
 from rankwell.core import Document, ParameterError, RankwellError, fingerprint, home
 from rankwell.reviews.pubmed.account import Account
-from rankwell.reviews.pubmed.answers import AnswerCache
+from rankwell.reviews.pubmed.answers import AnswerCache, Received
 from rankwell.reviews.pubmed.replies import SearchResult, article_document, articles, search_result
 from rankwell.reviews.pubmed.transport import Throttle, Transport
 
@@ -23,6 +24,10 @@ ARTICLES_AT_ONCE = 200
 SEARCHES_AT_ONCE = 3  # an answer takes longer than the pause between two requests
 PMID = re.compile(r"[1-9][0-9]{0,8}")
 DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
+SEARCH, FETCH = "esearch.fcgi", "efetch.fcgi"
+
+Answered: TypeAlias = tuple[Mapping[str, str], bytes]
+"""A request, and what answers it."""
 
 
 class EUtilities:
@@ -44,6 +49,9 @@ class EUtilities:
         self.transport = transport or Transport(NCBI, Throttle(self.account.rate))
         self.requests = 0
         """How many requests were sent, attempts not counted."""
+        for received in cache.received():  # before a kill, by whoever had this cache then
+            with contextlib.suppress(RankwellError):
+                self._sort(received)
 
     @classmethod
     def open(cls, cache: Path | str | None = None, *, base_url: str = NCBI, offline: bool = False) -> Self:
@@ -71,15 +79,13 @@ class EUtilities:
             raise ParameterError("most", expected=f"a number from 1 to {MOST_FOUND:,}", found=most)
         if not term.strip():
             return SearchResult((), 0)
-        request = {"page": "esearch.fcgi", "db": "pubmed", "term": term, "retmax": str(most), "sort": sort}
+        request = {"page": SEARCH, "db": "pubmed", "term": term, "retmax": str(most), "sort": sort}
         if since or until:
             request |= _between(since, until)
-        kept = self.cache.get(request)
-        if kept is not None:
-            return search_result(kept)
-        answer, found = self.transport.ask("esearch.fcgi", self._form(request, f"the search {term!r}"), search_result)
-        self.cache.put(request, answer)
-        return found
+        answer = self.cache.get(request)
+        if answer is None:
+            answer = self._ask(request, f"the search {term!r}")[0][1]
+        return search_result(answer)
 
     def search_all(self, terms: Sequence[str], most: int = 20) -> list[SearchResult]:
         """Several searches side by side, still at the rate that NCBI allows; the first that fails ends them all."""
@@ -111,24 +117,40 @@ class EUtilities:
 
     def _fetched(self, ids: Sequence[str]) -> dict[str, bytes]:
         """Articles that are not in the cache; one that PubMed does not send is kept as nothing."""
-        request = {"db": "pubmed", "id": ",".join(ids)}
-        form = self._form(request, f"{len(ids)} articles, the first {ids[0]}")
-        _, found = self.transport.ask("efetch.fcgi", form, articles)
-        kept = {pmid: found.get(pmid, b"") for pmid in ids}
-        for pmid, article in kept.items():
-            self.cache.put(_article(pmid), article)
-        return kept
+        found = self._ask(_article(",".join(ids)), f"{len(ids)} articles, the first {ids[0]}")
+        return {article["id"]: answer for article, answer in found}
 
-    def _form(self, request: Mapping[str, str], what: str) -> dict[str, str]:
+    def _ask(self, request: Mapping[str, str], what: str) -> list[Answered]:
+        """Ask, and keep what is told. An answer is on the disk before it is looked at, and then not asked for again."""
         if self.offline:
             raise RankwellError(f"{self.cache.path}: offline, and the recorded answers have none for {what}")
         self.requests += 1
         sent = {name: value for name, value in request.items() if name != "page"}
-        return sent | {"retmode": "xml"} | self.account.parameters()
+        form = sent | {"retmode": "xml"} | self.account.parameters()
+        return self.transport.ask(request["page"], form, lambda came: self._sort(self.cache.receive(request, came)))
+
+    def _sort(self, received: Received) -> list[Answered]:
+        """Keep what an answer tells; one that is broken or an error is dropped, so that it can be asked for again."""
+        try:
+            found = _told(received.request, received.answer)
+        except RankwellError:
+            self.cache.sort(received)
+            raise
+        self.cache.sort(received, found)
+        return found
+
+
+def _told(request: Mapping[str, str], answer: bytes) -> list[Answered]:
+    """The requests that an answer answers: a search has one, and many articles are asked for at once."""
+    if request["page"] == SEARCH:
+        search_result(answer)
+        return [(request, answer)]
+    found = articles(answer)
+    return [(_article(pmid), found.get(pmid, b"")) for pmid in request["id"].split(",")]
 
 
 def _article(pmid: str) -> dict[str, str]:
-    return {"page": "efetch.fcgi", "db": "pubmed", "id": pmid}
+    return {"page": FETCH, "db": "pubmed", "id": pmid}
 
 
 def _between(since: str, until: str) -> dict[str, str]:

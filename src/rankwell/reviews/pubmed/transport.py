@@ -63,8 +63,8 @@ class Transport:
         if self.attempts < 1:
             raise ParameterError("attempts", expected="a number from 1", found=self.attempts)
 
-    def ask(self, page: str, form: Mapping[str, str], read: Callable[[bytes], T]) -> tuple[bytes, T]:
-        """The answer, and what `read` makes of it.
+    def ask(self, page: str, form: Mapping[str, str], read: Callable[[bytes], T]) -> T:
+        """What `read` makes of the answer; it is called with the bytes as soon as all of them are there.
 
         Busy servers, lost connections, time-outs, cut or broken answers: each is asked again after a pause that doubles
         every time, or as long as the server wants (Retry-After). The last trouble is raised when patience ends.
@@ -72,8 +72,7 @@ class Transport:
         for attempt in range(1, self.attempts + 1):
             wanted: float | None = None
             try:
-                answer = self._post(page, form)
-                return answer, read(answer)
+                return read(self._post(page, form))
             except _Busy as busy:
                 trouble, wanted = str(busy), busy.pause
             except ServiceError as error:

@@ -8,7 +8,9 @@ from rankwell.reviews.screening.figures import Curve, Figure, Replays, replay
 from rankwell.reviews.screening.labelled import Labelled, ReadReviews, labelled_reviews
 from rankwell.reviews.screening.learner import Learner
 from rankwell.reviews.screening.linear import LinearRanker
+from rankwell.reviews.screening.meaning import Meaning
 from rankwell.reviews.screening.rankers import RANKERS, by_run, ranked, ranker_named
+from rankwell.reviews.screening.reader import Reader
 from rankwell.reviews.screening.setting import Setting, read_setting
 from rankwell.reviews.screening.simulation import Simulation, simulate, starts
 from rankwell.reviews.screening.stopping import Stopping, suggest_stopping
@@ -21,7 +23,9 @@ __all__ = [
     "Labelled",
     "Learner",
     "LinearRanker",
+    "Meaning",
     "ReadReviews",
+    "Reader",
     "Replays",
     "Setting",
     "Simulation",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from rankwell.core.kernels import Kernels
 from rankwell.core.progress import SILENT, Progress
 from rankwell.reviews.matching import MatchingRule
 from rankwell.reviews.normalise import comparable_authors, comparable_title
@@ -21,7 +21,7 @@ FEWEST_WORDS = 4  # a shorter title ("Editorial", "Letter to the editor") says l
 WORD = re.compile(r"\w+")
 # An "a" is too often an article to count.
 COUNTING = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "b", "c", "d"))
-BUCKETS = 48  # of characters
+kernels = Kernels("rankwell.reviews.screening.duplicates_kernel")
 
 
 class Duplicate(NamedTuple):
@@ -75,8 +75,7 @@ def _same_number(references: Sequence[Reference], table: _Titles, place: int, sa
 class _Titles:
     """Titles made ready to be compared with all earlier ones, without comparing most of them.
 
-    Gestalt similarity is 2 M / (length + length), and no more characters can match than both titles have of each kind:
-    that bound is counted for all earlier titles at once, and only those that pass it are compared.
+    Compiled code tells which earlier titles cannot be similar enough, by counting; only the others are compared.
     """
 
     references: Sequence[Reference]
@@ -84,17 +83,17 @@ class _Titles:
 
     def __post_init__(self) -> None:
         self.titles = [comparable_title(reference.title) for reference in self.references]
-        self.lengths = np.array([len(title) for title in self.titles], dtype=np.int64)
-        self.years = np.array([reference.year or 0 for reference in self.references], dtype=np.int64)
-        self.counts = np.zeros((len(self.titles), BUCKETS), dtype=np.int32)
-        for place, title in enumerate(self.titles):
-            codes = np.frombuffer(title.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-            self.counts[place] = np.bincount(codes % BUCKETS, minlength=BUCKETS)
+        self._authors: dict[int, str] = {}
+        self._years = np.array([reference.year or 0 for reference in self.references], dtype=np.int64)
+        self._starts = np.cumsum([0, *map(len, self.titles)], dtype=np.int64)
+        codes = np.frombuffer("".join(self.titles).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        self._characters = (codes % kernels().BUCKETS).astype(np.uint8)
+        self._counts = kernels().counts_of(self._characters, self._starts)
 
     def like(self, place: int) -> Duplicate | None:
         """The most similar earlier record that may be the same."""
         best: tuple[float, Duplicate] | None = None
-        for other in self._candidates(place).tolist():
+        for other in self._candidates(place):
             similarity = gestalt(self.titles[other], self.titles[place])
             if similarity <= self.rule.near_title or (best is not None and similarity <= best[0]):
                 continue
@@ -103,23 +102,22 @@ class _Titles:
                 best = similarity, found
         return best[1] if best else None
 
-    def _candidates(self, place: int) -> npt.NDArray[np.int64]:
-        length = self.lengths[place]
-        if not length or not place:
-            return np.zeros(0, dtype=np.int64)
-        earlier = self.lengths[:place]
-        shorter = 2 * np.minimum(earlier, length) / (earlier + length)
-        same_year = (self.years[:place] == self.years[place]) & (self.years[place] > 0)
-        floor = np.where(same_year, self.rule.near_title, self.rule.same_title)
-        near = np.flatnonzero((shorter > floor) & (earlier > 0))
-        shared = np.minimum(self.counts[near], self.counts[place]).sum(axis=1)
-        found: npt.NDArray[np.int64] = near[2 * shared / (self.lengths[near] + length) > floor[near]]
-        return found
+    def _candidates(self, place: int) -> list[int]:
+        found = kernels().alike(
+            self._characters,
+            self._starts,
+            self._counts,
+            self._years,
+            place,
+            self.rule.near_title,
+            self.rule.same_title,
+        )
+        return cast("list[int]", found.tolist())
 
     def _judged(self, place: int, other: int, similarity: float) -> Duplicate | None:
         ours, theirs = self.references[other], self.references[place]
         years = None if ours.year is None or theirs.year is None else ours.year == theirs.year
-        alike = self._authors(ours, theirs)
+        alike = self._same_authors(other, place)
         if similarity <= self.rule.same_title:
             near = years is True and alike is True
             return (
@@ -140,10 +138,15 @@ class _Titles:
         why = f"same title, other {' and '.join(against)}" if against else "same title"
         return Duplicate(place, other, why, certain=not against and not short)
 
-    def _authors(self, ours: Reference, theirs: Reference) -> bool | None:
+    def _same_authors(self, one: int, other: int) -> bool | None:
         """Whether the authors are the same; None where they are not known."""
-        one, other = (comparable_authors("; ".join(of.authors)) for of in (ours, theirs))
-        return gestalt(one, other) > self.rule.same_authors if one and other else None
+        ours, theirs = self._authors_of(one), self._authors_of(other)
+        return gestalt(ours, theirs) > self.rule.same_authors if ours and theirs else None
+
+    def _authors_of(self, place: int) -> str:
+        if place not in self._authors:
+            self._authors[place] = comparable_authors("; ".join(self.references[place].authors))
+        return self._authors[place]
 
 
 def _numerals(title: str) -> list[str]:

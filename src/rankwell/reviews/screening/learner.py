@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rankwell.core import ParameterError
 from rankwell.core.errors import Phrase
 from rankwell.reviews.screening.features import text_features
+from rankwell.reviews.screening.meaning import Meaning, with_meaning
 
 Scores = npt.NDArray[np.float64]
 
@@ -27,7 +28,7 @@ class Learner:
     none may be lost. The review's title counts as `title` included records: it is the only thing known before the first
     decision, and alone it ranks by its cosine with each record. (Of 1 to 3, two saved most work on the twelve reviews
     that it was chosen on.) `penalty` (C) and `ratio` are those that ASReview's authors found best over the reviews of
-    SYNERGY (its model ELAS u4).
+    SYNERGY (its model ELAS u4). With `meaning` a model's vectors of the records stand beside their words.
     """
 
     records: Sequence[str] = field(repr=False)
@@ -35,6 +36,7 @@ class Learner:
     title: int = 2
     penalty: float = 0.11
     ratio: float = 9.8
+    meaning: Meaning | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.title < 0:
@@ -44,8 +46,18 @@ class Learner:
                 raise ParameterError(name, expected="a number above 0", found=value)
 
     @cached_property
-    def _features(self) -> tuple[Any, Any]:
+    def _words(self) -> tuple[Any, Any]:
         return text_features(self.records, self.topic)
+
+    @cached_property
+    def _features(self) -> tuple[Any, Any]:
+        return self._words if self.meaning is None else with_meaning(*self._words, self.meaning)
+
+    def knowing(self, meaning: Meaning) -> Learner:
+        """The same learner with a model's vectors; words that were counted are not counted again."""
+        other = replace(self, meaning=meaning)
+        other.__dict__.update({name: of for name, of in self.__dict__.items() if name == "_words"})
+        return other
 
     def scores(self, decisions: Mapping[int, bool]) -> Scores:
         """For every record how much it is like the included ones; higher is sooner. `decisions`: record -> included."""
@@ -55,7 +67,7 @@ class Learner:
         decided = self._places(decisions)
         included = np.array(list(decisions.values()), dtype=bool)
         examples = [rows[decided]]
-        if topic.nnz and self.title:
+        if topic.nnz and self.topic.strip() and self.title:
             examples += [topic] * self.title
             included = np.concatenate((included, np.ones(self.title, dtype=bool)))
         if not len(included):

@@ -4,35 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from rankwell.core import ParameterError, Run
-from rankwell.core.errors import MissingExtraError, RankwellError
+from rankwell.core.errors import RankwellError
 from rankwell.evaluate import evaluate
+from rankwell.rerank import LinearModel, Words
 from rankwell.reviews.screening.labelled import Labelled, judgments_of_reviews
 from rankwell.reviews.screening.learner import Scores
-
-PENALTIES = (0.1, 1.0, 10.0)
-"""The settings between which validation decides."""
+from rankwell.train.linear import PENALTIES, LinearSettings, fit_penalties
 
 
 @dataclass(frozen=True)
 class LinearRanker:
     """The review's title and the record as one text; words, pairs and triples that are in `fewest` texts or more.
 
-    p(included) = 1 / (1 + exp(-(w . x + b))),   w of  min 1/2 |w|^2 + C sum_i log(1 + exp(-y_i (w . x_i + b)))
-
-    S3 (4.5) makes small steps down this slope for 20 epochs; the same problem is solved to its minimum here, and the
-    `penalty` C takes the place of stopping early. Words of the title move all records of a review alike, so what ranks
-    is what included records have in common over many reviews.
+    The model is `rankwell.train.linear`'s. Words of the title move all records of a review alike, so what ranks is
+    what included records have in common over many reviews.
     """
 
     penalty: float = 1.0
     fewest: int = 8
     longest: int = 3
-    model: Any = field(default=None, repr=False, compare=False)
+    model: LinearModel | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.penalty <= 0:
@@ -45,7 +40,7 @@ class LinearRanker:
         """The one with the best MAP on the validation reviews, and how it was chosen in words."""
         if not validation:
             return cls().fitted(training), ["linear: there is no validation split, so its settings are the defaults"]
-        tried = [cls(penalty=penalty).fitted(training) for penalty in penalties]
+        tried = cls().fitted_all(training, penalties)
         maps = [ranker.mean_average_precision(validation) for ranker in tried]
         best = int(np.argmax(maps))
         all_of_them = ", ".join(f"C={of.penalty:g}: {found:.4f}" for of, found in zip(tried, maps, strict=True))
@@ -57,28 +52,23 @@ class LinearRanker:
 
     def fitted(self, reviews: Sequence[Labelled]) -> LinearRanker:
         """Trained on all records of these reviews."""
-        try:
-            from sklearn.feature_extraction.text import TfidfVectorizer
-            from sklearn.linear_model import LogisticRegression
-            from sklearn.pipeline import make_pipeline
-        except ImportError as error:
-            raise MissingExtraError("the linear ranker", extra="reviews") from error
+        return self.fitted_all(reviews, [self.penalty])[0]
+
+    def fitted_all(self, reviews: Sequence[Labelled], penalties: Sequence[float]) -> list[LinearRanker]:
+        """One for each penalty; words are counted once."""
         texts = [text for review in reviews for text in _pairs(review)]
         included = np.concatenate([review.included for review in reviews])
         # Small collections would have no word at all that is in enough texts.
         fewest = min(self.fewest, max(1, len(texts) // 10))
-        words = TfidfVectorizer(ngram_range=(1, self.longest), min_df=fewest)
-        model = make_pipeline(words, LogisticRegression(C=self.penalty, solver="liblinear", random_state=0))
-        try:
-            return replace(self, model=model.fit(texts, included))
-        except ValueError as error:  # the library's word for "no word is left"
-            raise RankwellError(f"linear: expected texts with words in common, found none in {len(texts)}") from error
+        settings = LinearSettings(Words(self.longest), fewest)
+        models = fit_penalties(texts, included, settings, penalties)
+        return [replace(self, penalty=one, model=model) for one, model in zip(penalties, models, strict=True)]
 
     def scores(self, review: Labelled) -> Scores:
         """How likely every record is to be included: the logit."""
         if self.model is None:
             raise RankwellError("linear: expected a trained ranker, found one without a model: call fitted() first")
-        return np.asarray(self.model.decision_function(list(_pairs(review))), dtype=np.float64)
+        return np.array([self.model.logit(text) for text in _pairs(review)], dtype=np.float64)
 
     def mean_average_precision(self, reviews: Sequence[Labelled]) -> float:
         """MAP over each review's own records."""

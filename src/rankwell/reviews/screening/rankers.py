@@ -12,6 +12,8 @@ from rankwell.core import ParameterError, Run
 from rankwell.reviews.screening.labelled import Labelled
 from rankwell.reviews.screening.learner import Learner, Scores
 from rankwell.reviews.screening.linear import LinearRanker
+from rankwell.reviews.screening.meaning import Meaning
+from rankwell.reviews.screening.reader import Reader
 from rankwell.reviews.screening.setting import Setting
 from rankwell.reviews.screening.topic import topic_scores
 
@@ -24,6 +26,22 @@ Ranker: TypeAlias = Callable[[Labelled], Scorer]
 def learning(setting: Setting) -> Ranker:  # noqa: ARG001 -- it learns from the review's own decisions only
     """Learns from every decision; before the first it ranks by the likeness to the review's title."""
     return lambda review: Learner(review.records, review.topic).scores
+
+
+def learning_and_reading(setting: Setting) -> Ranker:
+    """The learner, with vectors of the records by the setting's model beside their words.
+
+    Read them before with `Reader.read` where that takes long and somebody waits: they are kept.
+    """
+    reader = Reader.open(setting.model)
+    setting.notes.append(f"learner+bert: the records were read by {setting.model}")
+
+    def of_review(review: Labelled) -> Scorer:
+        vectors = reader.read(review.records)
+        meaning = Meaning(vectors, reader.encoder.encode_queries([review.topic])[0], setting.model)
+        return Learner(review.records, review.topic, meaning=meaning).scores
+
+    return of_review
 
 
 def by_topic(setting: Setting) -> Ranker:  # noqa: ARG001 -- there is nothing to learn
@@ -51,7 +69,13 @@ def by_chance(setting: Setting) -> Ranker:
 
 
 RANKERS: Mapping[str, Callable[[Setting], Ranker]] = MappingProxyType(
-    {"learner": learning, "bm25": by_topic, "linear": linear, "random": by_chance}
+    {
+        "learner": learning,
+        "learner+bert": learning_and_reading,
+        "bm25": by_topic,
+        "linear": linear,
+        "random": by_chance,
+    }
 )
 
 

@@ -9,6 +9,7 @@ from rankwell.collections import Collection, Reading
 from rankwell.collections.collection import DEFAULT_SPLITS
 from rankwell.core import RankwellError
 from rankwell.reviews.screening.labelled import Labelled, ReadReviews, from_judgments, texts_of
+from rankwell.reviews.screening.reader import MODEL
 from rankwell.reviews.statistics import ALL, judgments_of
 
 TRAINING, VALIDATION = ("train",), ("validation", "dev")
@@ -20,7 +21,7 @@ class Setting:
     """What there is besides the review in hand.
 
     `reviews` are those to be ranked, `training` and `validation` those of the collection's other splits, if it has any.
-    A ranker says in `notes` what a reader of its figures should know.
+    A ranker says in `notes` what a reader of its figures should know. `model` is that of rankers that read (BERT).
     """
 
     reviews: Sequence[Labelled]
@@ -29,6 +30,7 @@ class Setting:
     seed: int = 0
     split: str = ""
     notes: list[str] = field(default_factory=list)
+    model: str = MODEL
 
     def for_replay(self) -> Setting:
         """Without reviews that have nothing left to find once the first included record is known."""

@@ -165,6 +165,9 @@ def open_project(path: Path | str, *, title: str | None = None, reviewers: Seque
     """Open a project, or make it where there is none; `title` and `reviewers` are added to what it has."""
     path = Path(path)
     given = None if title is None else Settings(title)  # refused before a file is made
+    if len(set(reviewers)) > MOST_REVIEWERS:
+        expected = f"at most {MOST_REVIEWERS} reviewers"
+        raise ParameterError("--reviewer", expected=expected, found=", ".join(reviewers))
     database = open_database(path)
     try:
         with database.write() as session:

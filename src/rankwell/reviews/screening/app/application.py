@@ -22,8 +22,13 @@ LARGEST_UPLOAD = 64 * 1024 * 1024
 CLOSED = "Open this project with the link that `rankwell review screen` printed when it was started."
 
 
-def create_application(project: Project, *, key: bytes, secure: bool = False, describe: bool = False) -> FastAPI:
-    """The application for one project; `describe` publishes the OpenAPI description, for tests."""
+def create_application(
+    project: Project, *, key: bytes, model: str | None = None, secure: bool = False, describe: bool = False
+) -> FastAPI:
+    """The application for one project.
+
+    `model` (BERT) reads the records in the background; `describe` publishes the OpenAPI description, for tests.
+    """
     try:
         from rankwell.web.application import new_application
     except ImportError as error:
@@ -42,7 +47,7 @@ def create_application(project: Project, *, key: bytes, secure: bool = False, de
     sessions = Sessions(key, name=f"rankwell-screen-{project.key}", secure=secure)
     pages = Pages(sessions, templates=[HERE / "templates"], static=[HERE / "static"])
     app = new_application("Screening", pages, describe=describe, uploads={import_pages.UPLOAD: LARGEST_UPLOAD})
-    ranking = Ranking(project)
+    ranking = Ranking(project, model)
     app.state.site = Site(project, ranking, pages, Signer(key, f"screen:{project.key}"))
     _run_with(app, ranking)
     for part in (entrance, screening_pages, list_pages, pair_pages, result_pages, import_pages):

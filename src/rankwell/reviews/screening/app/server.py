@@ -14,17 +14,18 @@ from rankwell.web import secret_key
 def run(
     project: Project,
     *,
+    model: str | None = None,
     host: str = "127.0.0.1",
     port: int = 8000,
     quiet: bool = False,
     tell: Callable[[str], None] = print,
 ) -> None:
-    """Serve a project until told to stop; `tell` hears each reviewer's link."""
+    """Serve a project until told to stop; `tell` hears each reviewer's link, `model` reads in the background."""
     try:
         from rankwell.web.server import serve
     except ImportError as error:
         raise MissingExtraError("serving a screening project", extra="reviews") from error
-    app = create_application(project, key=secret_key())
+    app = create_application(project, key=secret_key(), model=model)
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     tell(f"{project.settings.title}: {project.records.count():,} records")
     for reviewer in project.reviewers():

@@ -49,7 +49,12 @@ class Site:
     def show(self, request: Request, template: str, reviewer: Reviewer, status: int = 200, **values: Any) -> Response:
         """A page, or only its main part where our script asks for that."""
         reviewers = self.project.reviewers()
-        shared = {"layout": layout_for(request), "reviewer": reviewer, "reviewers": reviewers}
+        shared = {
+            "layout": layout_for(request),
+            "reviewer": reviewer,
+            "reviewers": reviewers,
+            "reading": self.ranking.reading,
+        }
         settings = self.project.settings
         return self.pages.show(request, template, status, **shared, settings=settings, site=settings.title, **values)
 
