@@ -10,9 +10,9 @@ MODELS := minilm-l6 minilm-l3 ms-marco-minilm-l12 bge-small-en
 REPLIES = $(RANKWELL_HOME)/biopython
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all lint format bench setup clean
+.PHONY: demo test test-all docs lint format bench setup clean
 
-demo: setup  ## the main job on the bundled collection
+demo: setup  ## the whole loop on the bundled collection, and a page at its end
 	$(BIN)/rankwell demo
 
 test: setup  ## what everyone runs: quick, no servers
@@ -20,6 +20,9 @@ test: setup  ## what everyone runs: quick, no servers
 
 test-all: setup  ## adds kills, browsers, servers and long property tests
 	$(BIN)/python -m pytest -q -n auto -m slow
+
+docs: setup  ## the documentation as a site in site/, with every warning an error
+	$(BIN)/python website/build.py
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -50,4 +53,4 @@ $(VENV)/bench: pyproject.toml constraints.txt $(VENV)/ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -31,12 +31,13 @@ MAY_IMPORT = {
     "pipelines": ("rank", "rerank"),
     "tune": ("rank", "rerank", "evaluate"),
     "report": ("evaluate", "plots", "encode"),
+    "doctor": ("dense",),
     "train": ("tune", "report"),
     "web": ("core",),
     "assess": ("web", "report"),
     "reviews": ("web", "train"),
-    "serve": ("web", "pipelines", "evaluate", "plots"),
-    "cli": ("pipelines", "train", "assess", "reviews", "serve"),
+    "serve": ("web", "pipelines", "evaluate"),
+    "cli": ("pipelines", "doctor", "train", "assess", "reviews", "serve"),
 }
 HEAVY = ("torch", "numba", "onnxruntime", "matplotlib", "pandas", "pyarrow", "scipy", "sklearn", "ir_datasets")
 HEAVY += ("sqlalchemy", "alembic", "transformers", "sentence_transformers", "fastapi")

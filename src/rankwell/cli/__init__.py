@@ -17,6 +17,7 @@ from rankwell.cli.assess import assess
 from rankwell.cli.compare import compare
 from rankwell.cli.convert import convert
 from rankwell.cli.demo import demo
+from rankwell.cli.doctor import doctor
 from rankwell.cli.encode import encode
 from rankwell.cli.evaluate import evaluate
 from rankwell.cli.export import export
@@ -28,8 +29,10 @@ from rankwell.cli.rank import rank
 from rankwell.cli.rerank import rerank
 from rankwell.cli.review import review
 from rankwell.cli.search import search
+from rankwell.cli.serve import serve
 from rankwell.cli.stats import stats
 from rankwell.cli.sweep import sweep
+from rankwell.cli.train import train
 from rankwell.cli.tune import tune
 from rankwell.core.errors import RankwellError
 
@@ -55,7 +58,10 @@ app.add_typer(assess, name="assess")
 app.add_typer(models, name="models")
 app.command()(export)
 app.add_typer(review, name="review")
+app.add_typer(serve, name="serve")
+app.add_typer(train, name="train")
 app.command()(demo)
+app.command()(doctor)
 
 
 def _version(wanted: bool) -> None:

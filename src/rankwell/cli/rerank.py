@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwell.cli import options
+from rankwell.cli import completing, options
 
 if TYPE_CHECKING:
     from rankwell.core import Document, Run
@@ -24,7 +24,12 @@ def rerank(
         str, typer.Option(help="Queries in any format, or a collection that has some.", show_default=False)
     ],
     model: Annotated[
-        str, typer.Option(help="A model's name or folder (see rankwell models list).", show_default=False)
+        str,
+        typer.Option(
+            help="A model's name or folder (see rankwell models list).",
+            show_default=False,
+            autocompletion=completing.cross_encoders,
+        ),
     ],
     out: options.RunOut,
     index: Annotated[Path | None, typer.Option(help="The index with the documents.", readable=False)] = None,

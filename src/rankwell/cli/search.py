@@ -11,7 +11,7 @@ import typer
 from rankwell.cli import options
 
 if TYPE_CHECKING:
-    from rankwell.cli.explaining import Explanation
+    from rankwell.pipelines import Explanation
 
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -44,10 +44,9 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Search an index: by words, by embeddings or both, and let a cross-encoder re-rank the top."""
-    from rankwell.cli.explaining import Explained
     from rankwell.index import Index
     from rankwell.match import parse_match
-    from rankwell.pipelines import RankerOptions, RerankOptions
+    from rankwell.pipelines import Explained, RankerOptions, RerankOptions
     from rankwell.report.cells import one_line
 
     index = Index.open(folder)
@@ -78,11 +77,12 @@ def search(
 
 
 def _print(row: dict[str, Any], passage: str, why: Explanation | None) -> None:
+    from rankwell.cli.explaining import explanation_lines
     from rankwell.report.cells import one_line
 
     title = one_line(str(row["title"]))
     print(f"{row['rank']:>3}. {one_line(str(row['id']))}  {row['score']:.4f}" + (f"  {title}" if title else ""))
     if passage.strip():
         print(f"     {' '.join(passage.split())}")
-    for line in why.lines() if why else ():
+    for line in explanation_lines(why) if why else ():
         print(f"       {line}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rankwell.cli import options
+from rankwell.cli import completing, options
 from rankwell.core import ParameterError
 
 
@@ -19,7 +19,10 @@ def tune(
     qrels: Annotated[
         str, typer.Argument(help="Judgments in any format, or a collection that has some.", show_default=False)
     ],
-    measure: Annotated[str, typer.Option("--measure", "-m", help="What to make as good as possible.")] = "nDCG@10",
+    measure: Annotated[
+        str,
+        typer.Option("--measure", "-m", help="What to make as good as possible.", autocompletion=completing.measures),
+    ] = "nDCG@10",
     k1: Annotated[str, typer.Option(help="Values to try.")] = "0.6,0.9,1.2,1.5,2.0",
     b: Annotated[str, typer.Option(help="Values to try.")] = "0.3,0.4,0.6,0.75,0.9",
     weights: Annotated[str | None, typer.Option(help="Fields whose weights are tried too: title,abstract.")] = None,

@@ -16,7 +16,7 @@ class ParameterError(RankwellError, ValueError):
     """A parameter has a value that it cannot have."""
 
     def __init__(self, name: str, *, expected: str, found: Any) -> None:
-        self.name = name
+        self.name, self.expected, self.found = name, expected, found
         super().__init__(f"{name}: expected {expected}, found {shown(found)}")
 
 

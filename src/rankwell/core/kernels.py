@@ -31,6 +31,11 @@ class Kernels:
         """Whether they are in memory already."""
         return self.module in sys.modules
 
+    @property
+    def compiled(self) -> bool:
+        """Whether compiled code of just this source lies on this machine."""
+        return any(self._folder().rglob("*.nbi"))
+
     def __call__(self) -> ModuleType:
         """The module; loading it takes about a second, and some more the first time on a machine."""
         if not self.loaded:
@@ -46,14 +51,8 @@ class Kernels:
         return sys.modules[self.module]
 
     def cache_folder(self) -> Path:
-        """A folder for compiled code that can be written to; where Rankwell is installed often cannot.
-
-        Its name comes from the source: numba looks only at the file of a function, not at those it calls.
-        """
-        digest = hashlib.sha256()
-        for source in self._sources():
-            digest.update(source.read_bytes())
-        folder = home() / "kernels" / digest.hexdigest()[:16]
+        """A folder for compiled code that can be written to; where Rankwell is installed often cannot."""
+        folder = self._folder()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             writable = os.access(folder, os.W_OK)
@@ -63,6 +62,13 @@ class Kernels:
             return folder
         logger.warning("%s cannot be written to: kernels are compiled anew in every process", folder)
         return Path(tempfile.mkdtemp(prefix="rankwell-kernels-"))
+
+    def _folder(self) -> Path:
+        """Where the code is kept, named by its source: numba looks only at a function's file, not at those it calls."""
+        digest = hashlib.sha256()
+        for source in self._sources():
+            digest.update(source.read_bytes())
+        return home() / "kernels" / digest.hexdigest()[:16]
 
     def _sources(self) -> list[Path]:
         found = importlib.util.find_spec(self.module)
