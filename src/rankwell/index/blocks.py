@@ -101,7 +101,7 @@ class Section:
     """An array in a mapped file; only what has been asked for has been read and checked."""
 
     def __init__(self, file: BlockFile, name: str, dtype: str, start: int, length: int) -> None:
-        self._file, self._start, self._whole = file, start, False
+        self._file, self._start, self.whole = file, start, False
         self.name = name
         self.unchecked: Array = file.bytes[start : start + length].view(np.dtype(dtype))
 
@@ -110,16 +110,16 @@ class Section:
 
     def part(self, start: int, end: int) -> Array:
         """Some of it, checked."""
-        if not self._whole:
+        if not self.whole:
             width = self.unchecked.itemsize
             self._file.check(self._start + start * width, self._start + end * width)
         return self.unchecked[start:end]
 
     def all(self) -> Array:
         """All of it, checked."""
-        if not self._whole:
+        if not self.whole:
             self.part(0, len(self.unchecked))
-            self._whole = True
+            self.whole = True
         return self.unchecked
 
     def one(self, place: int) -> int:

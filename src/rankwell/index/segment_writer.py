@@ -68,10 +68,14 @@ class SegmentWriter:
 
     def abandon(self) -> None:
         """Give up: the file goes."""
+        self.close()
+        self._path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of the file, finished or not."""
         self.store.stop()
         with contextlib.suppress(OSError):  # a full disk, which is why we are here
             self._file.__exit__(None, None, None)
-        self._path.unlink(missing_ok=True)
 
 
 def field_statistics(spaces: Mapping[str, int], lengths: Array) -> tuple[dict[str, int], dict[str, int]]:

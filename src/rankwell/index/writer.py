@@ -20,6 +20,7 @@ from rankwell.index.buffer import Buffer
 from rankwell.index.lock import NAME as LOCK
 from rankwell.index.lock import WriterLock
 from rankwell.index.manifest import NAME, SegmentEntry, read_manifest, write_manifest
+from rankwell.index.merge_job import MergeJob
 from rankwell.index.merging import merged
 from rankwell.index.segment import DEAD, Segment
 from rankwell.index.segment_writer import Contents, SegmentWriter, contents_of, field_statistics
@@ -59,6 +60,7 @@ class IndexWriter:
         self.path = Path(path)
         _check_folder(self.path)
         self._lock = WriterLock(self.path)
+        self._job: MergeJob | None = None
         try:
             there = read_manifest(self.path) if (self.path / NAME).exists() else None
             self._manifest = settled(self.path, there, analyzer, fields, metadata, positions=positions)
@@ -111,17 +113,62 @@ class IndexWriter:
         self._buffer.remove(docno)
         self._deleted.add(docno)
 
-    def commit(self) -> int:
-        """Make everything so far last, and let new readers see it. The number of the commit."""
+    def __contains__(self, docno: object) -> bool:
+        """Whether there is a document of that id, what has not been committed included."""
+        if not isinstance(docno, str) or docno in self._buffer.places:
+            return isinstance(docno, str)
+        return docno not in self._deleted and any(
+            segment.find(docno) is not None for segment in self._segments.values()
+        )
+
+    def commit(self, *, largest_merge: int | None = None) -> int:
+        """Make everything so far last, and let new readers see it. The number of the commit.
+
+        Segments of about the same size are merged on the way, unless that would make one of more than `largest_merge`
+        documents: who cannot wait for that has it done beside other work (`begin_merge`).
+        """
         with self._giving_up():
             before = self._manifest
             self._spill()
             if self._committed and not self._changed and set(self._segments) == {s.name for s in before.segments}:
                 return before.commit
             self._join_spilled()
-            for group in to_merge(segment.entry for segment in self._segments.values()):
-                self._merge(group)
+            for group in self._mergeable():
+                if largest_merge is None or self._live(group) <= largest_merge:
+                    self._merge(group)
             self._publish()
+        return self._manifest.commit
+
+    def begin_merge(self) -> MergeJob | None:
+        """The next merge that is due after a commit, to be run in another thread and then handed to `end_merge`.
+
+        The writer goes on in the meantime; one job at a time.
+        """
+        with self._giving_up():
+            committed = {entry.name: entry for entry in self._manifest.segments}
+            for group in self._mergeable() if self._job is None else ():
+                if committed.keys() >= set(group):
+                    sources = [Segment(self.path, committed[name]) for name in group]  # deletions do not reach these
+                    file = SegmentWriter(self.path, self._name("segment"))
+                    positions = self._manifest.positions
+                    self._job = MergeJob(sources, file, self._manifest.metadata, positions=positions)
+                    return self._job
+        return None
+
+    def end_merge(self, job: MergeJob) -> int:
+        """Commit, with what a job made in place of its segments; without an entry the job has failed and is dropped."""
+        with self._giving_up():
+            if job is not self._job:
+                raise RankwellError(f"{self.path}: expected the merge that was begun last, found another one")
+            self._job = None
+            if job.entry is not None:
+                self._spill()
+                made = Segment(self.path, job.entry)
+                died = job.died_since(self._segments)
+                self._segments = {name: kept for name, kept in self._segments.items() if name not in job.sources}
+                self._segments[job.name] = made
+                self._shadow(died, [job.name])
+                self._publish()
         return self._manifest.commit
 
     def merge(self) -> int:
@@ -139,6 +186,7 @@ class IndexWriter:
         if not self._open:
             return
         self._open = False
+        self._job = None
         if self._file is not None:
             self._file.abandon()
             self._file = None
@@ -191,9 +239,18 @@ class IndexWriter:
         entry = file.finish(contents)
         self._segments[entry.name] = Segment(self.path, entry)
 
-    def _shadow(self, docnos: Collection[str]) -> None:
-        """These documents are dead in all segments so far."""
-        for name, segment in self._segments.items():
+    def _mergeable(self) -> list[list[str]]:
+        """Groups of segments that are due, without those that a job is merging."""
+        busy = () if self._job is None else self._job.sources
+        return list(to_merge(part.entry for name, part in self._segments.items() if name not in busy))
+
+    def _live(self, names: Collection[str]) -> int:
+        return sum(self._segments[name].entry.live for name in names)
+
+    def _shadow(self, docnos: Collection[str], names: Collection[str] | None = None) -> None:
+        """These documents are dead in all segments so far, or in those named."""
+        for name in names or list(self._segments):
+            segment = self._segments[name]
             if len(docnos) * FEW < segment.documents:
                 found = [segment.docnos.find(docno, descending=True) for docno in docnos]
                 numbers = [number for number in found if number is not None]
@@ -247,6 +304,8 @@ class IndexWriter:
         The manifest on the disk decides, not the one in memory: an interruption may have come between the two.
         """
         kept = read_manifest(self.path).files if (self.path / NAME).exists() else set()
+        if self._job is not None:
+            kept.add(self._job.name)
         for file in self.path.iterdir():
             if OURS.fullmatch(file.name) and file.name not in kept:
                 with contextlib.suppress(OSError):  # where a mapped file cannot be removed, the next writer tries again

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from rankwell.pipelines.explaining import QID, Explained, Explanation, explained, first_runs
 from rankwell.pipelines.options import RankerOptions, RerankOptions, parse_weights
 
-__all__ = ["RankerOptions", "RerankOptions", "parse_weights"]
+__all__ = [
+    "QID",
+    "Explained",
+    "Explanation",
+    "RankerOptions",
+    "RerankOptions",
+    "explained",
+    "first_runs",
+    "parse_weights",
+]
