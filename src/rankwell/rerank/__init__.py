@@ -7,6 +7,9 @@ from rankwell.rerank.cross_encoder import CrossEncoder
 from rankwell.rerank.depths import at_depths
 from rankwell.rerank.explanation import PassageScore, Place, RerankExplanation, explain_rerank, places, trace
 from rankwell.rerank.interpolation import Interpolate
+from rankwell.rerank.linear import Linear
+from rankwell.rerank.linear_model import LinearModel, Words, is_linear, load_linear, save_linear
+from rankwell.rerank.loading import load_scorer
 from rankwell.rerank.passages import Passages
 from rankwell.rerank.score_cache import ScoreCache, clear_scores, kept_bytes
 from rankwell.rerank.scorer import Scorer
@@ -17,6 +20,8 @@ __all__ = [
     "Aggregator",
     "CrossEncoder",
     "Interpolate",
+    "Linear",
+    "LinearModel",
     "PassageScore",
     "Passages",
     "Place",
@@ -24,11 +29,16 @@ __all__ = [
     "ScoreCache",
     "Scorer",
     "Tally",
+    "Words",
     "aggregator",
     "at_depths",
     "clear_scores",
     "explain_rerank",
+    "is_linear",
     "kept_bytes",
+    "load_linear",
+    "load_scorer",
     "places",
+    "save_linear",
     "trace",
 ]

@@ -15,10 +15,11 @@ from rankwell.core import Document, ParameterError, Run, Stage, Template, finger
 from rankwell.core.arrays import Floats, Integers
 from rankwell.core.progress import Progress
 from rankwell.core.scales import Values
-from rankwell.encode import load_pair_scorer
 from rankwell.index import Index
 from rankwell.rerank.aggregators import aggregator
 from rankwell.rerank.candidates import Candidates
+from rankwell.rerank.linear_model import LinearModel
+from rankwell.rerank.loading import load_scorer
 from rankwell.rerank.passages import Passages
 from rankwell.rerank.placing import Rescored, placed
 from rankwell.rerank.score_cache import ScoreCache
@@ -94,7 +95,7 @@ class CrossEncoder(Stage):
         """The model, loaded; once a process."""
         if not isinstance(self.model, str):
             return self.model
-        return load_pair_scorer(
+        return load_scorer(
             self.model,
             max_tokens=self.max_tokens,
             query_tokens=self.query_tokens,
@@ -144,7 +145,7 @@ class CrossEncoder(Stage):
 
     def kept_scores(self) -> AbstractContextManager[ScoreCache | None]:
         """What earlier runs left of this scorer, to be opened; nothing where it is not wanted."""
-        if self.cache is False:
+        if self.cache is False or isinstance(self.scorer(), LinearModel):  # which is quicker than looking up
             return nullcontext()
         return ScoreCache(self._weights, None if self.cache is True else self.cache)
 

@@ -2,4 +2,55 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from rankwell.train.bi_encoder import BiEncoderSettings, train_bi_encoder
+from rankwell.train.cross_encoder import CrossEncoderSettings, train_cross_encoder
+from rankwell.train.first_stage import bm25_run
+from rankwell.train.folders import check_new_folder, new_folder, room_beside
+from rankwell.train.labelled import Labelled, Sources
+from rankwell.train.linear import LinearSettings, fit_linear, train_linear
+from rankwell.train.making import write_labelled, write_self_supervised
+from rankwell.train.negatives import Negatives
+from rankwell.train.pair_measures import pair_measures
+from rankwell.train.pairs import Pair, Pairs, open_pairs
+from rankwell.train.pairs_writer import PairsWriter
+from rankwell.train.resume import resume_training
+from rankwell.train.run_folder import RunFolder
+from rankwell.train.search import Search, Searched
+from rankwell.train.self_supervised import SelfSupervised
+from rankwell.train.settings import TrainingSettings
+from rankwell.train.spool import Spool
+from rankwell.train.trainer import Job, TrainingResult, train_job
+
+__all__ = [
+    "BiEncoderSettings",
+    "CrossEncoderSettings",
+    "Job",
+    "Labelled",
+    "LinearSettings",
+    "Negatives",
+    "Pair",
+    "Pairs",
+    "PairsWriter",
+    "RunFolder",
+    "Search",
+    "Searched",
+    "SelfSupervised",
+    "Sources",
+    "Spool",
+    "TrainingResult",
+    "TrainingSettings",
+    "bm25_run",
+    "check_new_folder",
+    "fit_linear",
+    "new_folder",
+    "open_pairs",
+    "pair_measures",
+    "resume_training",
+    "room_beside",
+    "train_bi_encoder",
+    "train_cross_encoder",
+    "train_job",
+    "train_linear",
+    "write_labelled",
+    "write_self_supervised",
+]

@@ -1,0 +1,106 @@
+"""The model card: what a trained model is, what it was made of, how good it is and how it is used."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rankwell.core import atomic_write
+from rankwell.train.run_folder import RunFolder
+
+CARD = "README.md"
+
+
+def _cross_encoder_use(folder: RunFolder) -> str:
+    settings = folder.settings
+    budget = f" --max-tokens {settings['max_tokens']}" if settings.get("max_tokens") else ""
+    budget += f" --query-tokens {settings['query_tokens']}" if settings.get("query_tokens") else ""
+    return f"""Give it a query and a document; the one logit ranks.
+
+    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -o NEW_RUN{budget}
+
+It is a Hugging Face folder: `AutoModelForSequenceClassification.from_pretrained(...)` loads it."""
+
+
+def _bi_encoder_use(folder: RunFolder) -> str:
+    return f"""Texts become vectors of length 1; the dot product ranks.
+
+    rankwell encode DIR --model {folder.model}
+
+`sentence_transformers.SentenceTransformer(...)` loads it."""
+
+
+def _other_use(folder: RunFolder) -> str:
+    return f"It is a Hugging Face folder: `transformers.AutoModel.from_pretrained({str(folder.model)!r})` loads it."
+
+
+USES: Mapping[str, Callable[[RunFolder], str]] = {"cross-encoder": _cross_encoder_use, "bi-encoder": _bi_encoder_use}
+
+
+def write_card(folder: RunFolder, result: Mapping[str, Any]) -> None:
+    """`README.md` in the run's folder and in the model's."""
+    with atomic_write(folder.path / CARD) as file:
+        file.write(card(folder, result).encode())
+    shutil.copy(folder.path / CARD, folder.model / CARD)
+
+
+def card(folder: RunFolder, result: Mapping[str, Any]) -> str:
+    """The card as Markdown."""
+    configuration, settings = folder.configuration, folder.settings
+    model, data = configuration["model"], configuration["data"]
+    use = USES.get(folder.kind, _other_use)(folder)
+    return f"""---
+library_name: transformers
+tags: [rankwell, {folder.kind}]
+---
+
+# {folder.path.resolve().name}
+
+A {folder.kind} that was trained with Rankwell {configuration["rankwell"]}, begun from `{model["name"]}`.
+
+## Use
+
+{use}
+
+## Measured
+
+{_measured(result)}
+
+## Training
+
+{result["steps"]:,} steps. Every setting is in `configuration.json`, versions and machine are in `environment.json`,
+every step is in `metrics.jsonl`.
+
+| setting | value |
+|---|---|
+{_rows(settings)}
+| data | `{data["folder"]}` |
+| fingerprint of the data | `{data["fingerprint"]}` |
+| fingerprint of the first weights | `{model["fingerprint"]}` |
+
+## Limits
+
+It knows the data it was trained on, their language, their errors and their bias; no other use was tried. The figures
+above are over held-out examples of the same data, which also chose the step that is kept: measure it on queries of your
+own before you rely on it.
+"""
+
+
+def _measured(result: Mapping[str, Any]) -> str:
+    if not result["measures"]:
+        return "Nothing was held out to measure with."
+    when = f"step {result['best_step']:,}" if result["best_step"] is not None else "the last step"
+    before = result["before_training"]
+    rows = [
+        f"| {name} | {_figure(before.get(name))} | {_figure(value)} |" for name, value in result["measures"].items()
+    ]
+    return "\n".join([f"| on validation examples | before training | after {when} |", "|---|---|---|", *rows])
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _rows(settings: Mapping[str, Any]) -> str:
+    return "\n".join(f"| {name} | {'' if value is None else value} |" for name, value in settings.items())

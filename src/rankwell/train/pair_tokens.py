@@ -1,0 +1,98 @@
+"""Pairs as token ids, made once before training, and batches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwell.core import Progress
+from rankwell.core.arrays import Integers
+from rankwell.core.progress import SILENT
+from rankwell.encode.tokens import PairTokens
+from rankwell.train.pairs import Pairs
+
+WINDOW = 4096  # pairs that are tokenised together
+
+
+@dataclass(frozen=True, eq=False)
+class TokenisedPairs:
+    """Every pair's tokens, five bytes each, cut exactly as they are when searching (`rankwell.encode.PairScorer`)."""
+
+    ids: np.ndarray[Any, np.dtype[np.int32]]
+    types: np.ndarray[Any, np.dtype[np.int8]]
+    offsets: Integers  # pair i has the tokens offsets[i] to offsets[i + 1]
+    labels: np.ndarray[Any, np.dtype[np.float32]]
+    groups: Integers
+    query_ids: Sequence[str]
+    document_ids: Sequence[str]
+
+    @classmethod
+    def of(cls, pairs: Pairs, tokens: PairTokens, progress: Progress = SILENT) -> TokenisedPairs:
+        """Tokenise all pairs; their texts are not kept."""
+        ids, types, lengths = [], [], []
+        labels: list[float] = []
+        groups: list[int] = []
+        query_ids: list[str] = []
+        document_ids: list[str] = []
+        for batch in pairs.batches(["query", "document"], WINDOW):
+            texts = list(zip(batch["query"].to_pylist(), batch["document"].to_pylist(), strict=True))
+            made = tokens(texts)
+            ids.append(np.concatenate([one.ids for one in made]).astype(np.int32))
+            types.append(np.concatenate([one.types for one in made]).astype(np.int8))
+            lengths += [len(one.ids) for one in made]
+            progress.advance(len(made))
+        labels, groups = pairs.column("label"), pairs.column("group")
+        query_ids, document_ids = pairs.column("query_id"), pairs.column("document_id")
+        return cls(
+            np.concatenate([*ids, np.zeros(0, np.int32)]),
+            np.concatenate([*types, np.zeros(0, np.int8)]),
+            np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))),
+            np.array(labels, dtype=np.float32),
+            np.array(groups, dtype=np.int64),
+            query_ids,
+            document_ids,
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def lengths(self) -> Integers:
+        """The number of each pair's tokens."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True)
+class PairBatches:
+    """Makes the input of a model of some pairs, padded to the longest of them."""
+
+    pairs: TokenisedPairs
+    padding: int  # the id of the padding token
+    segments: bool  # whether the model tells the first text from the second
+
+    def __call__(self, examples: Sequence[Integers]) -> dict[str, Any]:
+        """A batch of examples, each of which is the rows of one pair or of one list of pairs."""
+        import torch
+
+        rows = np.concatenate(examples)
+        batch = self.inputs(rows)
+        batch["labels"] = torch.from_numpy(self.pairs.labels[rows])
+        batch["sizes"] = torch.tensor([len(example) for example in examples])
+        return batch
+
+    def inputs(self, rows: Integers) -> dict[str, Any]:
+        """What the model is given for these pairs."""
+        import torch
+
+        starts, lengths = self.pairs.offsets[rows], self.pairs.lengths[rows]
+        ids = np.full((len(rows), int(lengths.max())), self.padding, dtype=np.int64)
+        types, mask = np.zeros_like(ids), np.zeros_like(ids)
+        for place, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist(), strict=True)):
+            ids[place, :length] = self.pairs.ids[start : start + length]
+            types[place, :length] = self.pairs.types[start : start + length]
+            mask[place, :length] = 1
+        given = {"input_ids": ids, "attention_mask": mask, **({"token_type_ids": types} if self.segments else {})}
+        return {name: torch.from_numpy(array) for name, array in given.items()}

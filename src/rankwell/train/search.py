@@ -1,0 +1,206 @@
+"""Searching for good settings: each is trained with several seeds or on several folds, and no cell is run twice."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rankwell.core import ParameterError, atomic_write, fingerprint
+from rankwell.core.progress import SILENT, Progress
+from rankwell.evaluate import Measure, evaluate, parse_measure
+from rankwell.evaluate.significance import PairedDifference, TTest, correct
+from rankwell.train.pair_measures import judgments_of_pairs, ranking_of_pairs
+from rankwell.train.pairs import Pairs
+from rankwell.train.trainable import Trainable, kind_named, with_seed
+from rankwell.tune.grid import Setting
+
+VALUES = "values.json"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training: a setting, a seed and a part of the data, in a folder of its own, and what it reached."""
+
+    folder: Path
+    setting: Setting
+    seed: int
+    fold: int
+    value: float
+    per_query: Mapping[str, float]  # empty for a measure that compares documents of different queries
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A setting and all its cells."""
+
+    setting: Setting
+    cells: tuple[Cell, ...]
+
+    @cached_property
+    def by_seed(self) -> tuple[float, ...]:
+        """The mean over the folds, seed by seed."""
+        seeds = dict.fromkeys(cell.seed for cell in self.cells)
+        return tuple(statistics.fmean(cell.value for cell in self.cells if cell.seed == seed) for seed in seeds)
+
+    @property
+    def value(self) -> float:
+        """The mean over seeds and folds."""
+        return statistics.fmean(self.by_seed)
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation between seeds; None for one seed."""
+        return statistics.stdev(self.by_seed) if len(self.by_seed) > 1 else None
+
+    @cached_property
+    def per_query(self) -> dict[str, float]:
+        """The mean over seeds, query by query."""
+        found: dict[str, list[float]] = {}
+        for cell in self.cells:
+            for qid, value in cell.per_query.items():
+                found.setdefault(qid, []).append(value)
+        return {qid: statistics.fmean(values) for qid, values in found.items()}
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The outcome. `best` was chosen by the queries it was measured on: expect a little less on new ones.
+
+    `differences` compares every other setting with the best over the same queries (paired t-test), `p` corrected for
+    their number (Holm); it is empty for one setting, or for a measure without values query by query.
+    """
+
+    measure: Measure
+    tried: tuple[Tried, ...]
+    best: Tried
+    differences: Mapping[int, tuple[PairedDifference, float]]  # by the place of the setting in `tried`
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is varied (`settings`, each by the names of what it changes) and what stays (`base`, `model`, the pairs).
+
+    `validation` is the share of the queries held out, or pairs of others; with `folds` every query is held out once
+    instead. `seeds` trainings of each setting differ in their seed alone, never in what is held out.
+    """
+
+    kind: str
+    pairs: Pairs
+    settings: Sequence[Setting]
+    model: str | None = None
+    base: Any = None
+    measure: str = "nDCG@10"
+    validation: Pairs | float = 0.1
+    folds: int | None = None
+    seeds: int = 1
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        parse_measure(self.measure)
+        if self.seeds < 1:
+            raise ParameterError("seeds", expected="a number from 1", found=self.seeds)
+        if not self.settings:
+            raise ParameterError("settings", expected="one setting or more", found="none")
+
+    @property
+    def trainings(self) -> int:
+        """How many models will be trained, if none is there yet."""
+        return len(self.settings) * self.seeds * (self.folds or 1)
+
+    def run(self, out: Path | str, progress: Progress = SILENT) -> Searched:
+        """Train what is not there yet, and compare. A search that was killed goes on when it is run again."""
+        trainable = kind_named(self.kind)
+        origin, sides = trainable.origin(self.model), self._sides()
+        full = [self._full(trainable, setting) for setting in self.settings]  # a mistake is found before anything runs
+        found: list[list[Cell]] = [[] for _ in self.settings]
+        for seed in range(self.seed, self.seed + self.seeds):
+            for fold, (training, held_out) in enumerate(sides):
+                for place, settings in enumerate(full):
+                    job = _Job(self, trainable, origin, with_seed(settings, seed), training, held_out)
+                    found[place].append(job.cell(Path(out), self.settings[place], seed, fold))
+                    progress.advance()
+        tried = tuple(Tried(setting, tuple(cells)) for setting, cells in zip(self.settings, found, strict=True))
+        return compared(parse_measure(self.measure), tried)
+
+    def _full(self, trainable: Trainable, setting: Setting) -> Any:
+        settings = replace(self.base or trainable.settings(), **setting)
+        return replace(settings, measure=self.measure) if hasattr(settings, "measure") else settings
+
+    def _sides(self) -> list[tuple[Pairs, Pairs]]:
+        if self.folds is not None:
+            return self.pairs.folds(self.folds, self.seed)
+        if isinstance(self.validation, Pairs):
+            return [(self.pairs, self.validation)]
+        return [self.pairs.split(self.validation, self.seed)]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What makes a cell the cell it is."""
+
+    search: Search
+    trainable: Trainable
+    origin: str
+    settings: Any
+    training: Pairs
+    held_out: Pairs
+
+    @property
+    def name(self) -> str:
+        """The same for the same work, whatever search it belongs to. Threads and files change nothing that counts."""
+        settings = {key: value for key, value in vars(self.settings).items() if key not in ("threads", "onnx")}
+        data = [self.training.fingerprint, self.held_out.fingerprint]
+        return fingerprint([self.search.kind, self.origin, settings, data, self.search.measure])[:16]
+
+    def cell(self, out: Path, setting: Setting, seed: int, fold: int) -> Cell:
+        """Train and measure, or remember."""
+        folder = out / "cells" / self.name
+        file = folder / VALUES
+        if not file.is_file():
+            if not (folder / "result.json").is_file() and not (folder / "model").is_dir():
+                self.trainable.train(self.training, folder, self.search.model, self.settings, self.held_out)
+            values = self._measured(folder)
+            with atomic_write(file) as written:
+                told = {"setting": dict(setting), "seed": seed, "fold": fold, **values}
+                written.write(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+        values = orjson.loads(file.read_bytes())
+        return Cell(folder, setting, seed, fold, values["value"], values["per_query"])
+
+    def _measured(self, folder: Path) -> dict[str, Any]:
+        measure = parse_measure(self.search.measure)
+        scores = self.trainable.scores(folder, self.settings, self.held_out)
+        found = evaluate(judgments_of_pairs(self.held_out), ranking_of_pairs(self.held_out, scores), measure)
+        each = type(measure).aggregate is Measure.aggregate
+        return {
+            "measure": str(measure),
+            "value": found.mean(measure),
+            "per_query": found.per_query(measure) if each else {},
+        }
+
+
+def compared(measure: Measure, tried: tuple[Tried, ...]) -> Searched:
+    """The best setting (the first of several), and how sure it is that the others are worse."""
+    sign = 1 if measure.higher_is_better else -1
+    best = max(tried, key=lambda one: -np.inf if np.isnan(one.value) else sign * one.value)
+    tested = [(place, one) for place, one in enumerate(tried) if one is not best and one.per_query and best.per_query]
+    found = [_paired(one, best) for _, one in tested]
+    corrected = correct([one.p for one in found], "holm") if found else ()
+    places = (place for place, _ in tested)
+    return Searched(measure, tried, best, dict(zip(places, zip(found, corrected, strict=True), strict=True)))
+
+
+def _paired(one: Tried, best: Tried) -> PairedDifference:
+    qids = sorted(one.per_query.keys() & best.per_query.keys())
+    return TTest()([one.per_query[qid] for qid in qids], [best.per_query[qid] for qid in qids])
+
+
+def cell_folders(out: Path | str) -> Iterator[Path]:
+    """The folders of a search's cells that have been measured."""
+    yield from sorted(file.parent for file in (Path(out) / "cells").glob(f"*/{VALUES}"))
