@@ -23,7 +23,7 @@ def extend_model(folder: ModelFolder, words: ExtendedTokenizer, out: Path) -> No
     except ImportError as error:
         raise MissingExtraError(f"{folder.name}: new embeddings", extra="train") from error
     known = folder.architecture if hasattr(transformers, folder.architecture) else "AutoModel"
-    model, _ = load_model(folder, known, "new embeddings")
+    model, _ = load_model(folder, getattr(transformers, known))
     extend_embeddings(model, words)
     out.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(out)

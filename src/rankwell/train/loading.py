@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankwell.core import MissingExtraError, RankwellError
+from rankwell.core import RankwellError
 from rankwell.encode.folder import ModelFolder
 
 
-def load_model(folder: ModelFolder, kind: str, what: str) -> tuple[Any, list[str]]:
-    """The model as the named class of transformers has it, and the names of weights that the folder did not have.
+def load_model(folder: ModelFolder, kind: Any, **options: Any) -> tuple[Any, list[str]]:
+    """The model as a class of transformers has it, and the names of weights that the folder did not have.
 
-    Those were made anew, from torch's random numbers. `what` is what the model is needed for.
+    Those were made anew, from torch's random numbers. `options` go to `from_pretrained`.
     """
-    try:
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError(f"{folder.name}: {what}", extra="train") from error
+    import transformers
+
     verbosity: Any = transformers.logging
     level = verbosity.get_verbosity()
     verbosity.set_verbosity_error()
     verbosity.disable_progress_bar()
     try:
-        model, said = getattr(transformers, kind).from_pretrained(
-            folder.path, local_files_only=True, weights_only=True, output_loading_info=True
+        model, said = kind.from_pretrained(
+            folder.path, local_files_only=True, weights_only=True, output_loading_info=True, **options
         )
     except (OSError, ValueError, RuntimeError) as error:
         raise RankwellError(f"{folder.path}: expected a model for torch, found {str(error).splitlines()[0]}") from error
     finally:
         verbosity.set_verbosity(level)
-    return model, sorted(said["missing_keys"])
+    return model, sorted({*said["missing_keys"], *(name for name, *_ in said["mismatched_keys"])})

@@ -27,7 +27,6 @@ HEADS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 BODY = "body"
-WHAT = "masked-language-model training"
 
 
 @dataclass(frozen=True)
@@ -50,10 +49,11 @@ def load_masked_model(folder: ModelFolder, seed: int = 0) -> LoadedModel:
         expected = f"a model type with a masked-language-model head ({', '.join(HEADS)})"
         raise RankwellError(f"{folder.path}: expected {expected}, found {kind}")
     import torch
+    import transformers
 
     torch.manual_seed(seed)
-    model, missing = load_model(folder, "AutoModelForMaskedLM", WHAT)
-    body, strange = load_model(folder, "AutoModel", WHAT)
+    model, missing = load_model(folder, transformers.AutoModelForMaskedLM)
+    body, strange = load_model(folder, transformers.AutoModel)
     if not strange:  # the body as the folder has it is complete, and may be more than the model just loaded
         setattr(model, model.base_model_prefix, body)
         model.tie_weights()

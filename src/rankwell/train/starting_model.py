@@ -12,6 +12,7 @@ import orjson
 from rankwell.core import ParameterError, RankwellError
 from rankwell.encode.folder import ModelFolder
 from rankwell.train.dropout import with_dropout
+from rankwell.train.loading import load_model
 
 log = logging.getLogger(__name__)
 
@@ -62,27 +63,7 @@ def load_config(folder: ModelFolder) -> Any:
 
 def load(folder: ModelFolder, kind: Any, config: Any) -> Any:
     """The weights of a folder in a class of transformers; new ones, from the seed, where the folder has none."""
-    import transformers
-
-    verbosity: Any = transformers.logging
-    level = verbosity.get_verbosity()
-    verbosity.set_verbosity_error()
-    verbosity.disable_progress_bar()
-    try:
-        model, told = kind.from_pretrained(
-            folder.path,
-            config=config,
-            local_files_only=True,
-            weights_only=True,
-            ignore_mismatched_sizes=True,
-            output_loading_info=True,
-            dtype="float32",
-        )
-    except (OSError, ValueError, RuntimeError) as error:
-        raise RankwellError(f"{folder.path}: expected a model for torch, found {str(error).splitlines()[0]}") from error
-    finally:
-        verbosity.set_verbosity(level)
-    new = sorted({*told["missing_keys"], *(name for name, *_ in told["mismatched_keys"])})
+    model, new = load_model(folder, kind, config=config, ignore_mismatched_sizes=True, dtype="float32")
     if new:
         log.warning("%s has no weights for %s: they start at random", folder.name, ", ".join(new))
     return model

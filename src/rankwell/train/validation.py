@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rankwell.core import Judgments, RankwellError, Run
+from rankwell.core import Judgments, RankwellError
 from rankwell.core.arrays import Floats
 from rankwell.evaluate import evaluate, parse_measure
+from rankwell.train.pair_measures import judgments_of, ranking_of
 from rankwell.train.pair_tokens import PairBatches
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "AUC")
@@ -87,23 +88,14 @@ def ranking_measures(pairs: LabelledPairs, scores: Floats, measures: Sequence[st
     """The measures of the ranking that scores give; a document with several passages has the best of their scores."""
     if not np.isfinite(scores).all():
         return {}
-    best: dict[str, dict[str, float]] = {}
-    columns = zip(pairs.query_ids, pairs.document_ids, scores.tolist(), strict=True)
-    for query, document, score in columns:
-        ranked = best.setdefault(query, {})
-        ranked[document] = max(score, ranked.get(document, -math.inf))
-    evaluation = evaluate(grades_of(pairs), Run.from_dict(best), list(measures))
+    ranking = ranking_of(pairs.query_ids, pairs.document_ids, scores.tolist())
+    evaluation = evaluate(grades_of(pairs), ranking, list(measures))
     return {name: evaluation.mean(name) for name in measures}
 
 
 def grades_of(pairs: LabelledPairs) -> Judgments:
-    """Labels as judgments: whole ones are grades, others are relevant from one half on."""
-    grades: dict[str, dict[str, int]] = {}
-    for query, document, label in zip(pairs.query_ids, pairs.document_ids, pairs.labels.tolist(), strict=True):
-        grade = int(label) if label == int(label) else int(label >= 0.5)  # noqa: PLR2004 -- more yes than no
-        judged = grades.setdefault(query, {})
-        judged[document] = max(grade, judged.get(document, grade))
-    return Judgments.from_dict(grades)
+    """The labels as judgments."""
+    return judgments_of(pairs.query_ids, pairs.document_ids, pairs.labels.tolist())
 
 
 def check_validation(pairs: LabelledPairs, measure: str) -> None:
