@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
 
 from inbox import free_port
+
+PATIENCE = 180  # seconds, on a machine that has much else to do
 
 
 @dataclass
@@ -35,13 +36,15 @@ def started(words: list[str], said: Path, port: int | None = None, **extra: str)
     with said.open("ab") as file:
         process = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, **extra})
     server = Server(process, f"http://127.0.0.1:{port}", said)
-    for _ in range(600):
-        assert process.poll() is None, server.words()
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and process.poll() is None:
         try:
             with urlopen(f"{server.url}/favicon.ico", timeout=5):  # noqa: S310 -- our own server
                 return server
-        except (URLError, ConnectionError):
+        except OSError:  # nobody listens yet, or nobody answers
             time.sleep(0.1)
+    process.kill()
+    process.wait()
     raise AssertionError(server.words())
 
 

@@ -115,7 +115,7 @@ def healthy(server: Server) -> Iterator[None]:
     busy = max(busy, os.getloadavg()[0] / (os.cpu_count() or 1))
     assert not wrong
     assert len(waits) >= 5
-    late, slack = statistics.quantiles(waits, n=20)[-1], 1.0 if busy == 1 else 4 * busy
+    late, slack = statistics.quantiles(waits, n=20, method="inclusive")[-1], 1.0 if busy == 1 else 4 * busy
     middle = statistics.median(waits)
     told = f"median {middle:.3f} s, one in twenty {late:.3f} s, on a machine with {busy:.1f} times its work"
     assert middle < HEALTHY * busy, told
@@ -147,13 +147,15 @@ def test_clients_that_drip_hold_nobody_up(served: tuple[Server, str]) -> None:
 
 def test_five_hundred_connections_at_once_are_answered_or_turned_away(served: tuple[Server, str]) -> None:
     server, _ = served
-    with ExitStack() as stack, healthy(server):
-        sockets = [stack.enter_context(plug(server)) for _ in range(500)]
-        for each in sockets:
-            each.sendall(f"GET {SEARCH} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
-        statuses = [int(each.makefile("rb").readline().split()[1]) for each in sockets]
-        assert set(statuses) <= {200, 503}
-        assert statuses.count(200) >= 10
+    with healthy(server):
+        for _ in range(3):
+            with ExitStack() as stack:
+                sockets = [stack.enter_context(plug(server)) for _ in range(500)]
+                for each in sockets:
+                    each.sendall(f"GET {SEARCH} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+                statuses = [int(each.makefile("rb").readline().split()[1]) for each in sockets]
+            assert set(statuses) <= {200, 503}
+            assert statuses.count(200) >= 10
     until_free(server)
 
 

@@ -31,7 +31,7 @@ def snippet_of(texts: Sequence[str], terms: set[str], analyzer: Analyzer, charac
     best, passage = (-1, 0), Snippet("", [])
     for text in texts:
         head = text[:LONGEST_TEXT]
-        spans = analyzer.spans(head, terms)
+        spans = [(term, start, end) for term, _, start, end in analyzer.positions(head) if term in terms]
         value, start = _best_start(spans, characters)
         if value > best:
             best, passage = value, _cut(head, start, characters, spans)

@@ -42,7 +42,7 @@ class Texts:
 
     def encoded(self, place: int) -> bytes:
         """One of them, as UTF-8."""
-        if self._starts.whole and self._data.whole:  # all is checked, as after `some`: `find` is three times as fast
+        if self._starts.whole and self._data.whole:  # all is checked, as after `some`: half the time
             starts = self._starts.unchecked
             return self._data.unchecked[starts.item(place) : starts.item(place + 1) - 1].tobytes()
         start, end = self._starts.part(place, place + 2).tolist()

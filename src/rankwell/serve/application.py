@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from rankwell.core import RankwellError
-from rankwell.serve.access import Access
+from rankwell.serve.access import OPEN, Access
 from rankwell.serve.api.application import create_api, is_api
 from rankwell.serve.api.errors import problem_for
 from rankwell.serve.api.problems import Problem, respond
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 logger = logging.getLogger("rankwell.web.serve")
+AT_ONCE = 16  # requests that begin in one round of the event loop, whatever flood comes: some milliseconds
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -55,13 +56,21 @@ class Site:
         self.service, self.api, self.page = service, api, page
         self._app = Access(self._dispatch, keys=keys, private=service.settings.private)
         self._hosts = _own_hosts(service.settings)
+        self._begin = asyncio.Semaphore(AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or live from start to end."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
+            if scope["path"] not in OPEN:
+                await self._turn()
             await self._answer(scope, receive, send)
+
+    async def _turn(self) -> None:
+        """Wait while others begin: in every round of the event loop a few do, and /health is heard in between."""
+        await self._begin.acquire()
+        asyncio.get_running_loop().call_soon(self._begin.release)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         status, begun = 500, time.perf_counter()

@@ -71,6 +71,14 @@ class RerankQueue:
 
         return self._start(work, documents, timeout)
 
+    def check_room(self, documents: int = 1) -> None:
+        """Raise as `submit` would now for so many documents: whoever asks first need not rank what nobody re-ranks."""
+        with self._lock:
+            full, waiting = self._full(documents), len(self._requests)
+            self.shed += full
+        if full:
+            raise RerankQueueFullError(waiting, self.seconds_ahead() / 2)
+
     def explain(
         self, stage: Stage, query: str, document: Document, timeout: float | None = None
     ) -> Future[RerankExplanation]:
@@ -139,9 +147,7 @@ class RerankQueue:
         with self._lock:
             if self._closed:
                 raise RerankClosedError
-            waiting = len(self._requests)
-            documents += sum(other.documents for other in self._requests)
-            full = waiting >= self.most_waiting or (waiting and documents > self.most_documents)
+            full, waiting = self._full(documents), len(self._requests)
             if full:
                 self.shed += 1
             else:
@@ -150,6 +156,12 @@ class RerankQueue:
             raise RerankQueueFullError(waiting, self.seconds_ahead() / 2)
         self._waiters.submit(self._wait, request, work)
         return request.future
+
+    def _full(self, documents: int) -> bool:
+        """Whether so many more documents are too many; an empty queue takes any."""
+        waiting = len(self._requests)
+        ahead = sum(other.documents for other in self._requests)
+        return waiting >= self.most_waiting or (waiting > 0 and ahead + documents > self.most_documents)
 
     def _wait(self, request: RerankRequest, work: Callable[[RerankRequest], T]) -> None:
         """Take a request to its end, in a thread that mostly sleeps."""

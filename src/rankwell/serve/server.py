@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rankwell.serve.application import create_application, create_service
+from rankwell.serve.garbage import spare_what_stays
 from rankwell.serve.keys import Keys
 from rankwell.serve.open_index import warm_up
 from rankwell.serve.priority import take_turns
@@ -26,6 +27,7 @@ def run(settings: ServeSettings, tell: Callable[[str], None] = print) -> None:
     try:
         site = create_application(service)
         warm_up()
+        spare_what_stays()
         index = service.searcher.indexes.current
         tell(f"{index.path.resolve().name}, {len(index):,} documents: {address(settings)}")
         if settings.keys is None or not Keys(settings.keys).all():

@@ -70,6 +70,8 @@ class Service:
 
     async def search(self, request: SearchRequest, gone: Gone) -> bytes:
         """Both stages, as JSON; the first one's results where the second is late. A client that leaves ends it."""
+        if request.rerank is not None:
+            self.searcher.queue.check_room()  # who is turned away anyway costs no search
         response, made = await self.first(request, shown=request.rerank is None)
         if request.rerank is None:
             return made
