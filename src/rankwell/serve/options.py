@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,19 +21,19 @@ MOST_NAMES = 50
 
 
 @dataclass(frozen=True)
-class Option:
+class Option(ABC):
     """What is common to all: a sentence, and an example."""
 
     about: str
     example: Any = None
 
+    @abstractmethod
     def read(self, name: str, value: Any) -> Any:
         """The value of a request, checked."""
-        raise NotImplementedError
 
+    @abstractmethod
     def schema(self) -> dict[str, Any]:
         """The type for OpenAPI."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

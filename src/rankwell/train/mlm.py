@@ -22,7 +22,7 @@ from rankwell.train.mlm_settings import MlmSettings
 from rankwell.train.mlm_texts import MlmTexts, pack_held_out, read_mlm_texts
 from rankwell.train.run_folder import RunFolder
 from rankwell.train.starting_model import find_trainable, longest_input
-from rankwell.train.trainer import Job, TrainingResult, needs_training, set_up, train_job
+from rankwell.train.trainer import Job, TrainingResult, going_on, needs_training, set_up, train_job
 
 KIND = "mlm"
 PERPLEXITY = "perplexity"
@@ -61,7 +61,7 @@ def train_mlm(
 def resume_mlm(run: RunFolder, *, quiet: bool = False) -> TrainingResult:
     """Go on with a run that was interrupted; the collection and the first model must be what they were."""
     needs_training("train resume")
-    settings, begun = MlmSettings.from_dict(run.settings), run.configuration
+    settings, begun = going_on(run, MlmSettings.from_dict(run.settings)), run.configuration
     folder = find_trainable(begun["model"]["name"])
     start = _start(folder, settings)
     texts = _read(begun["data"]["folder"], start.vocabulary, settings, quiet=quiet)

@@ -54,7 +54,7 @@ class Bodies:
         if status or body is None:
             await self.page(request, status, "")(scope, receive, send)
             return
-        await self.app(scope, _replay(body, receive), send)
+        await self.app(scope, replay(body, receive), send)
 
     async def _read(self, request: Request) -> bytes | None:
         """The whole body, or None where it is too large."""
@@ -100,7 +100,7 @@ async def _token_beside_files(request: Request, body: bytes) -> str | None:
     from starlette.formparsers import MultiPartException
     from starlette.requests import Request as Again
 
-    again = Again(request.scope, _replay(body, request.receive))
+    again = Again(request.scope, replay(body, request.receive))
     try:
         async with again.form(max_files=MOST_FILES, max_fields=MOST_FILES) as fields:
             token = fields.get(TOKEN_FIELD)
@@ -109,7 +109,7 @@ async def _token_beside_files(request: Request, body: bytes) -> str | None:
     return token if isinstance(token, str) else ""
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
     """Give the body that was read once more, then whatever else comes (that the visitor has left)."""
     given = False
 

@@ -6,9 +6,10 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from rankwell.serve.api.problems import JSON, Problem, respond
+from rankwell.web.bodies import replay
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 SECONDS = 30.0  # that a body may take to arrive
 WITHOUT = ("GET", "HEAD", "OPTIONS", "DELETE")
@@ -40,7 +41,7 @@ class JsonBodies:
         if isinstance(body, Problem):
             await respond(body)(scope, receive, send)
         elif body is not None:
-            await self.app(scope, _replay(body, receive), send)
+            await self.app(scope, replay(body, receive), send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | Problem | None:
         """The whole body; None where the client has left."""
@@ -78,16 +79,3 @@ def _kind(scope: Scope) -> str:
 
 def _header(scope: Scope, name: bytes) -> str:
     return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    given = False
-
-    async def again() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again
