@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 from rankwell.train import Pair, Pairs, PairsWriter, open_pairs
 
 BATCH = 16
+PLAIN, OURS = "plain Hugging Face Trainer", "rankwell train cross-encoder"
 WORDS = "patient fever infection treatment risk cell protein virus vaccine trial dose group effect study result blood"
 
 
@@ -146,17 +148,28 @@ def main() -> None:
     model = find_model(given.model)
     pairs_told = f"{given.pairs} pairs of at most {given.max_tokens} tokens"
     print(f"{given.model}, {pairs_told}, batches of {BATCH}, {given.threads} threads")
+    found: dict[str, list[tuple[float, float]]] = {PLAIN: [], OURS: []}
     for _ in range(given.rounds):
         with tempfile.TemporaryDirectory() as folder:
             scratch = Path(folder)
             pairs = make_pairs(scratch / "pairs", given.pairs, given.data)
-            found = {
-                "plain Hugging Face Trainer": plain(model, pairs, given.max_tokens, scratch),
-                "rankwell train cross-encoder": ours(model, pairs, given.max_tokens, scratch, given.threads),
-            }
-        for name, (wall, cpu) in found.items():
-            told = f"{1 / wall:.3f} steps/s, {BATCH / wall:.1f} pairs/s, {cpu:.2f} s of the processor a step"
-            print(f"{name:<30} {told}")
+            found[PLAIN].append(plain(model, pairs, given.max_tokens, scratch))
+            found[OURS].append(ours(model, pairs, given.max_tokens, scratch, given.threads))
+        for name, rounds in found.items():
+            print(told(name, *rounds[-1]), flush=True)
+    medians = {
+        name: [statistics.median(times) for times in zip(*rounds, strict=True)] for name, rounds in found.items()
+    }
+    print("medians")
+    for name, (wall, cpu) in medians.items():
+        print(told(name, wall, cpu))
+    by_clock, by_processor = (theirs / own for theirs, own in zip(medians[PLAIN], medians[OURS], strict=True))
+    print(f"{by_clock:.2f} times as fast by the clock, {by_processor:.2f} times by the processor's time")
+
+
+def told(name: str, wall: float, cpu: float) -> str:
+    """A line."""
+    return f"{name:<30} {1 / wall:.3f} steps/s, {BATCH / wall:.1f} pairs/s, {cpu:.2f} s of the processor a step"
 
 
 if __name__ == "__main__":

@@ -186,6 +186,7 @@ def test_ctrl_c_says_how_to_go_on(place: Path, tmp_path: Path) -> None:
         _, told = process.communicate()
     assert process.returncode == 3
     assert f"go on with rankwell train resume {out}" in told
+    assert "run the same command again" not in told
     assert "Traceback" not in told
 
 

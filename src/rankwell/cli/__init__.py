@@ -95,8 +95,9 @@ def main() -> None:
     except RankwellError as error:
         print(f"rankwell: {error}", file=sys.stderr)
         sys.exit(MISTAKE)
-    except Interrupted:
-        print("rankwell: interrupted; nothing was left half-written, run the same command again", file=sys.stderr)
+    except Interrupted as interruption:
+        (how,) = getattr(interruption, "__notes__", ["run the same command again"])
+        print(f"rankwell: interrupted; nothing was left half-written, {how}", file=sys.stderr)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         _seen_enough()

@@ -61,9 +61,9 @@ def going_on(out: Path) -> Iterator[None]:
         yield
     except Exception:
         raise
-    except BaseException:
+    except BaseException as interruption:
         if (out / "configuration.json").is_file():
-            print(f"note: go on with rankwell train resume {out}", file=sys.stderr)
+            interruption.add_note(f"go on with rankwell train resume {out}")
         raise
 
 

@@ -65,7 +65,7 @@ class RunTrainer(Trainer):
             warmup_steps=settings.warmup,
             weight_decay=settings.weight_decay,
             max_grad_norm=settings.clip,
-            optim="adamw_torch",
+            optim="adamw_torch_fused",
             eval_strategy="no" if self.job.validate is None else "steps",
             eval_steps=evaluate_every,
             save_strategy="steps",
