@@ -100,6 +100,16 @@ def test_evaluate_prints_means_and_what_to_be_careful_about() -> None:
     assert "second 33%" in done.stderr
 
 
+def test_judgments_may_be_those_of_a_collection() -> None:
+    (Path("papers") / "qrels").mkdir(parents=True)
+    (Path("papers") / "corpus.jsonl").write_text('{"_id": "d1", "text": "masks"}\n')
+    (Path("papers") / "queries.jsonl").write_text('{"_id": "q1", "text": "masks"}\n')
+    (Path("papers") / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
+    done = rankwell("evaluate", "papers", "first.trec", "-m", "RR@10")
+    assert done.returncode == 0, done.stderr
+    assert "first  0.5000" in done.stdout
+
+
 def test_compare_writes_a_page_and_a_study() -> None:
     done = rankwell(
         *("compare", "qrels.txt", "first.trec", "second.trec", "-m", "nDCG@10"),

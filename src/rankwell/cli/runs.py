@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rankwell.cli.session import reading
-from rankwell.collections import read_qrels, read_run
+from rankwell.collections import Reading, open_collection, read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Run, atomic_write
 from rankwell.evaluate.pooling import unjudged_documents, write_study
 from rankwell.report import Page, Table
@@ -22,7 +22,7 @@ def read_judged(
 ) -> tuple[Judgments, dict[str, Run]]:
     """The judgments, and the runs by the names that tables show."""
     with reading("reading", "lines", skip_bad=skip_bad, quiet=quiet) as how:
-        judgments = read_qrels(qrels, reading=how)
+        judgments = _judgments(qrels, how)
         found = [read_run(path, reading=how) for path in runs]
     return judgments, dict(zip(_named(runs, names), found, strict=True))
 
@@ -91,3 +91,10 @@ def _named(runs: Sequence[Path], names: Sequence[str] | None) -> list[str]:
     if len(set(full)) < len(full):
         raise ParameterError("runs", expected="different files", found=full)
     return full
+
+
+def _judgments(qrels: Path, how: Reading) -> Judgments:
+    """Those of a file, or a collection's own (a folder, rankwell:python, irds:ID)."""
+    if qrels.is_dir() or (":" in str(qrels) and not qrels.exists()):
+        return open_collection(str(qrels)).judgments(reading=how)
+    return read_qrels(qrels, reading=how)
