@@ -30,12 +30,12 @@ def delete(folder: options.IndexFolder, ids: Ids) -> None:
     print(f"deleted {len(set(ids))}, {len(Index.open(folder)):,} are left", file=sys.stderr)
 
 
-def get(folder: options.IndexFolder, ids: Ids) -> None:
+def get(folder: options.IndexAddress, ids: Ids) -> None:
     """Print documents as JSON, a line each."""
+    from rankwell.clickhouse import open_index
     from rankwell.core import RankwellError
-    from rankwell.index import Index
 
-    documents = Index.open(folder).documents
+    documents = open_index(folder).documents
     for docno in ids:
         if docno not in documents:
             raise RankwellError(f"{folder}: expected a document {docno!r}, found none of that id")
@@ -57,15 +57,14 @@ def verify(folder: options.IndexFolder) -> None:
 
 
 def info(
-    folder: options.IndexFolder, as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False
+    folder: options.IndexAddress, as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False
 ) -> None:
     """Say what is in an index."""
-    from rankwell.dense import embeddings_of
-    from rankwell.index import Index
+    from rankwell.clickhouse import all_vectors_of, open_index
 
-    index = Index.open(folder)
+    index = open_index(folder)
     found = index.info()
-    vectors = [embeddings.info() for embeddings in embeddings_of(index)]
+    vectors = [embeddings.info() for embeddings in all_vectors_of(index)]
     if as_json:
         found["vectors"] = vectors
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())

@@ -17,7 +17,7 @@ BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def search(
-    folder: options.IndexFolder,
+    folder: options.IndexAddress,
     words: Annotated[str, typer.Argument(help="What to look for; plain text, never parsed.")] = "",
     k: Annotated[int, typer.Option("-k", help="How many documents.")] = 10,
     match: options.MatchOption = "or",
@@ -37,19 +37,19 @@ def search(
     depth: options.Depth = 100,
     document: options.Template = None,
     passages: options.Passages = None,
-    aggregate: options.Aggregate = "mean",
+    aggregate: options.Aggregate = None,
     interpolate: options.Interpolate = None,
     precision: options.Precision = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show why each document stands where it does.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Search an index: by words, by embeddings or both, and let a cross-encoder re-rank the top."""
-    from rankwell.index import Index
+    from rankwell.clickhouse import open_index
     from rankwell.match import parse_match
     from rankwell.pipelines import Explained, RankerOptions, RerankOptions
     from rankwell.report.cells import one_line
 
-    index = Index.open(folder)
+    index = open_index(folder)
     deep = k if rerank is None else max(k, depth)
     chosen = RankerOptions(
         deep, match, filter, k1, b, idf, weights, rm3, rm3_settings, None, 1, dense, hybrid, vectors, hnsw, variants

@@ -39,7 +39,7 @@ serve.add_typer(keys, name="keys")
 
 @serve.command(RUN)
 def run(
-    folder: options.IndexFolder,
+    folder: options.IndexAddress,
     rerank: options.Rerank = None,
     models: Annotated[
         list[str] | None,
@@ -55,7 +55,10 @@ def run(
     private: Annotated[bool, typer.Option("--private", help="Reading needs a key too.")] = False,
     judgments: Annotated[
         Path | None,
-        typer.Option(help="The file that keeps thumbs; DIR.judgments.jsonl by default.", readable=False),
+        typer.Option(
+            help="The file that keeps thumbs; DIR.judgments.jsonl by default (in ClickHouse: none).",
+            readable=False,
+        ),
     ] = None,
     no_judgments: Annotated[bool, typer.Option("--no-judgments", help="No thumbs, no judgments.")] = False,
     max_k: Annotated[int, typer.Option(help="The last rank that can be asked for.")] = 1000,
@@ -66,13 +69,14 @@ def run(
     quiet: options.Quiet = False,
 ) -> None:
     """Serve the search page and the REST API of an index until Ctrl-C."""
+    from rankwell.clickhouse import is_address
     from rankwell.serve.keys import default_keys
     from rankwell.serve.server import run as run_server
     from rankwell.serve.settings import ServeSettings
 
-    beside = folder.resolve().with_name(f"{folder.resolve().name}.judgments.jsonl")
+    beside = None if is_address(folder) else _beside(Path(folder).resolve())
     settings = ServeSettings(
-        folder,
+        folder if is_address(folder) else Path(folder),
         rerank=rerank,
         models=tuple(models or ()),
         host=host,
@@ -89,6 +93,11 @@ def run(
         quiet=quiet,
     )
     run_server(settings, tell=lambda line: print(line, file=sys.stderr, flush=True))
+
+
+def _beside(folder: Path) -> Path:
+    """The file of judgments beside an index."""
+    return folder.with_name(f"{folder.name}.judgments.jsonl")
 
 
 @keys.command("add")

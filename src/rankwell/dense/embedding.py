@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -76,13 +77,22 @@ def embed(
 
 
 def refresh(
-    index: Index, name: str | None = None, *, graph: bool | None = None, progress: Progress = SILENT
+    index: Index,
+    name: str | None = None,
+    *,
+    graph: bool | None = None,
+    progress: Progress = SILENT,
+    through: Callable[[Encoder], Encoder] | None = None,
 ) -> Embeddings:
-    """Bring vectors that are there up to date with their index, by the model that made them."""
+    """Bring vectors that are there up to date with their index, by the model that made them.
+
+    `through` makes of that model the encoder that is used, where others are to do its work.
+    """
     there = opened(index, chosen_folder(index, name))
+    encoder = there.encoder()
     return embed(
         index,
-        there.encoder(),
+        encoder if through is None else through(encoder),
         document=there.document,
         name=there.name,
         storage=there.storage,
@@ -108,7 +118,8 @@ def _encode(writer: VectorWriter, documents: Documents, keys: Keys, encoder: Enc
     if progress is not SILENT:
         progress.total = len(lacking)
     texts, cut_before = documents.texts(lacking), _cut(encoder)
-    while portion := dict(islice(texts, PORTION)):
+    portions = max(PORTION, int(getattr(encoder, "at_once", PORTION)))  # more where many share the work
+    while portion := dict(islice(texts, portions)):
         numbers = list(portion)
         found = encoder.encode(list(portion.values()), progress)
         if found.shape != (len(numbers), encoder.dimensions):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -83,9 +83,19 @@ class Embeddings:
         return f"Embeddings({str(self.folder)!r}, {self.count} vectors of {self.dimensions} numbers by {self.model})"
 
     @property
+    def present(self) -> Allowed:
+        """A mask of the live documents that have a vector."""
+        return np.asarray(self.index.live & (self._row_of >= 0))
+
+    @property
     def count(self) -> int:
         """How many live documents have a vector."""
-        return int((self.index.live & (self._row_of >= 0)).sum())
+        return int(self.present.sum())
+
+    @property
+    def encoder_settings(self) -> Mapping[str, Any]:
+        """What the encoder was opened with, besides the model's name."""
+        return self._manifest.encoder
 
     def fingerprint(self) -> str:
         """A name for these vectors of this index."""

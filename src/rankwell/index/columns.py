@@ -87,16 +87,16 @@ def _made(values: Sequence[Any]) -> Column:
     present = [value for value in values if value is not None]
     if all(isinstance(value, (int, float)) for value in present):
         return NumberColumn(np.array([math.nan if value is None else _number(value) for value in values]))
-    written = [None if value is None else _written(value) for value in values]
-    distinct = sorted({value for value in written if value is not None})
+    texts = [None if value is None else written(value) for value in values]
+    distinct = sorted({value for value in texts if value is not None})
     place: dict[str | None, int] = {value: code for code, value in enumerate(distinct)}
-    return TextColumn(np.array([place.get(value, -1) for value in written], dtype=np.int32), strings(distinct))
+    return TextColumn(np.array([place.get(value, -1) for value in texts], dtype=np.int32), strings(distinct))
 
 
 def _as_text(column: Column) -> TextColumn:
     if isinstance(column, TextColumn):
         return column
-    made = _made([None if math.isnan(number) else _written(number) for number in column.numbers.tolist()])
+    made = _made([None if math.isnan(number) else written(number) for number in column.numbers.tolist()])
     return made if isinstance(made, TextColumn) else TextColumn(np.full(len(column.numbers), -1), strings([]))
 
 
@@ -107,7 +107,7 @@ def _number(value: float) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
     """As a person would write it: 2020.0 is 2020. A NUL, which ends a text on the disk, is no part of a value."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)

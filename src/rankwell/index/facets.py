@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +67,24 @@ def facet_of(column: Column, among: Array, most: int = 10) -> Facet:
     steps = min(int((highest - lowest) // width) + 1, BARS)
     places = np.minimum((inside - lowest) // width, steps - 1).astype(np.int64)
     return RangeFacet(lowest, highest, width, tuple(np.bincount(places, minlength=steps).tolist()), missing)
+
+
+def facet_of_counts(counts: Mapping[Any, tuple[int, int]], missing: int, most: int = 10) -> Facet:
+    """The same from the column's values, each with how many documents have it and how many of these do.
+
+    For columns that nobody holds in memory.
+    """
+    chosen = {value: own for value, (_, own) in counts.items() if own}
+    if any(isinstance(value, str) for value in counts):
+        return _values(chosen, most, missing)
+    numbers = np.array([value for value in counts if math.isfinite(value)])
+    if len(numbers) == 0 or _few(numbers):
+        return _values({_written(value): count for value, count in chosen.items()}, most, missing)
+    inside = [value for value in chosen if math.isfinite(value)]
+    column = NumberColumn(np.concatenate((numbers, np.repeat(inside, [chosen[value] for value in inside]))))
+    among = np.arange(len(column.numbers)) >= len(numbers)
+    found = facet_of(column, among, most)
+    return replace(found, missing=missing)
 
 
 def is_facet(column: Column, documents: int) -> bool:

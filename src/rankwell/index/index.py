@@ -198,6 +198,12 @@ class Index:
                 found[of == place] = segment.docnos.some(documents[of == place] - base)
         return found
 
+    def first_ids(self, among: npt.NDArray[np.bool_], count: int) -> Integers:
+        """So many of these documents as come first among equal scores: by id, descending."""
+        documents = np.flatnonzero(among)
+        order = np.argsort(self.docnos(documents), kind="stable")[::-1]
+        return documents[order[: max(0, count)]]
+
     def number(self, docno: str) -> int | None:
         """The number of a document, or None."""
         for segment, base in zip(self._segments, self._bases, strict=True):

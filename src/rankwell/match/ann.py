@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
+from rankwell.clickhouse import vectors_of
 from rankwell.core import ParameterError
-from rankwell.dense import remembered
 from rankwell.index import Index
 from rankwell.match.functions import Match
 from rankwell.match.logic import Mask
@@ -46,10 +46,10 @@ class Nearest(Match):
 
     def mask(self, asked: Asked, index: Postings) -> Mask:
         """Encode the query, and look around it."""
-        found = nothing(index)
-        if asked.text.strip():
-            there = remembered(cast("Index", index), self.vectors)
-            query = there.encoder().encode_queries([asked.text])
-            method = "hnsw" if there.connected else "exact"
-            found[there.search(query, self.k, method=method, width=self.width).documents] = True
-        return found
+        if not asked.text.strip():
+            return nothing(index)
+        whole = cast("Index", index)
+        there = vectors_of(whole, self.vectors)
+        query = there.encoder().encode_queries([asked.text])
+        method = "hnsw" if there.connected else "exact"
+        return whole.mask(there.search(query, self.k, method=method, width=self.width).documents)

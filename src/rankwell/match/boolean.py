@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-
-import numpy as np
+from functools import lru_cache, reduce
+from operator import and_, or_
 
 from rankwell.core import ParameterError
 from rankwell.match.expression import Field, Phrase, fields_of, parse_expression, wanted_text
@@ -34,6 +33,11 @@ class Boolean(Match):
     def __post_init__(self) -> None:
         if self.expression is not None:
             read_expression(self.expression)
+
+    @property
+    def same_for_all(self) -> bool:
+        """Where there is one expression for all."""
+        return self.expression is not None
 
     def check(self, known: Sequence[str]) -> None:
         """Every field that the expression names must be there."""
@@ -81,9 +85,9 @@ class _Answers:
 
     def _word(self, word: str) -> Mask | None:
         masks = [holding(self.index, term, self.fields) for term in self.index.analyzer(word)]
-        return np.asarray(np.logical_and.reduce(masks)) if masks else None
+        return reduce(and_, masks) if masks else None
 
     def _phrase(self, words: str) -> Mask | None:
         if len(self.index.analyzer(words)) < SHORTEST:
             return self._word(words)
-        return np.asarray(np.logical_or.reduce([self.index.holding_phrase(words, field) for field in self.fields]))
+        return reduce(or_, [self.index.holding_phrase(words, field) for field in self.fields])

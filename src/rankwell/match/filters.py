@@ -20,10 +20,11 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from rankwell.clickhouse import RemoteColumn, Selection
 from rankwell.core import ParameterError
 from rankwell.index.columns import Column, TextColumn
 from rankwell.index.layout import Array
@@ -69,8 +70,14 @@ class Question(Leaf):
     def holds(self, values: Array) -> Any:
         """Which of the values fit: numbers, or text."""
 
+    @abstractmethod
+    def remote(self, column: RemoteColumn) -> Selection:
+        """The same as a condition on a column in ClickHouse."""
+
     def of(self, column: Column) -> Mask:
         """Which documents fit. One without a value never does."""
+        if isinstance(column, RemoteColumn):
+            return cast("Mask", self.remote(column))
         if isinstance(column, TextColumn):
             # Once for every distinct value; the False behind them is what -1 finds.
             return np.asarray(np.append(self.holds(column.values), np.False_)[column.codes], dtype=bool)
@@ -86,6 +93,10 @@ class Present(Question):
     def holds(self, values: Array) -> Any:
         """Whatever it is."""
         return np.ones(len(values), dtype=bool)
+
+    def remote(self, column: RemoteColumn) -> Selection:
+        """Whatever it is."""
+        return column.present()
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,10 @@ class Compare(Question):
         """By numbers or by text, as the column has it."""
         return SIGNS[self.sign](values, fitting(self.value, values, self.column))
 
+    def remote(self, column: RemoteColumn) -> Selection:
+        """By numbers or by text, as the column has it."""
+        return column.compared(self.sign, fitting(self.value, column.sample, self.column))
+
 
 @dataclass(frozen=True)
 class OneOf(Question):
@@ -123,6 +138,10 @@ class OneOf(Question):
     def holds(self, values: Array) -> Any:
         """Equal to any of them."""
         return np.logical_or.reduce([values == fitting(value, values, self.column) for value in self.values])
+
+    def remote(self, column: RemoteColumn) -> Selection:
+        """Equal to any of them."""
+        return column.one_of(tuple(fitting(value, column.sample, self.column) for value in self.values))
 
 
 def parse_filter(text: str) -> Node:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from functools import reduce
+from operator import and_, or_
 
 from rankwell.core import ParameterError
 from rankwell.match.logic import Mask
@@ -15,6 +15,11 @@ from rankwell.match.postings import Asked, Postings, holding_terms, nothing
 
 class Match(ABC):
     """Says which documents a query looks at: an immutable value."""
+
+    @property
+    def same_for_all(self) -> bool:
+        """Whether every query looks at the same documents."""
+        return False
 
     @abstractmethod
     def mask(self, asked: Asked, index: Postings) -> Mask:
@@ -34,7 +39,7 @@ class AnyTerm(Match):
 
     def mask(self, asked: Asked, index: Postings) -> Mask:
         """The union over terms."""
-        return np.asarray(np.logical_or.reduce([nothing(index), *holding_terms(index, asked)]))
+        return reduce(or_, holding_terms(index, asked), nothing(index))
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class AllTerms(Match):
     def mask(self, asked: Asked, index: Postings) -> Mask:
         """The intersection over terms."""
         masks = holding_terms(index, asked)
-        return np.asarray(np.logical_and.reduce(masks)) if masks else nothing(index)
+        return reduce(and_, masks) if masks else nothing(index)
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,11 @@ class Joined(Match):
     def __post_init__(self) -> None:
         if not self.parts:
             raise ParameterError(type(self).__name__, expected="one match function or more", found="none")
+
+    @property
+    def same_for_all(self) -> bool:
+        """Where it is so for every part."""
+        return all(part.same_for_all for part in self.parts)
 
     def check(self, known: Sequence[str]) -> None:
         """Check every part."""
@@ -82,7 +92,7 @@ class Union(Joined):
     @staticmethod
     def join(masks: list[Mask]) -> Mask:
         """Any of them."""
-        return np.asarray(np.logical_or.reduce(masks))
+        return reduce(or_, masks)
 
 
 class Intersection(Joined):
@@ -91,4 +101,4 @@ class Intersection(Joined):
     @staticmethod
     def join(masks: list[Mask]) -> Mask:
         """All of them."""
-        return np.asarray(np.logical_and.reduce(masks))
+        return reduce(and_, masks)

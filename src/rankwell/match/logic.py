@@ -5,13 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
 
 import numpy as np
 import numpy.typing as npt
 
 from rankwell.core import ParameterError
 
-Mask = npt.NDArray[np.bool_]  # one a document: whether it matches
+# One a document: whether it matches. An index in ClickHouse has conditions (`rankwell.clickhouse.Selection`) in their
+# place, for which &, | and ~ mean the same; so only these are used here.
+Mask = npt.NDArray[np.bool_]
 
 FEWEST = 2
 
@@ -77,7 +81,7 @@ class And(Several):
     @staticmethod
     def join(masks: list[Mask]) -> Mask:
         """Their intersection."""
-        return np.asarray(np.logical_and.reduce(masks))
+        return reduce(and_, masks)
 
 
 class Or(Several):
@@ -86,7 +90,7 @@ class Or(Several):
     @staticmethod
     def join(masks: list[Mask]) -> Mask:
         """Their union."""
-        return np.asarray(np.logical_or.reduce(masks))
+        return reduce(or_, masks)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Protocol
-
-import numpy as np
 
 from rankwell.analysis import Analyzer
 from rankwell.match.logic import Mask
@@ -43,12 +43,12 @@ class Asked:
 
 def nothing(index: Postings) -> Mask:
     """No document at all."""
-    return np.zeros(index.size, dtype=bool)
+    return index.live & ~index.live
 
 
 def holding(index: Postings, term: str, fields: Sequence[str]) -> Mask:
     """The documents that hold the term in any of the fields."""
-    return np.asarray(np.logical_or.reduce([nothing(index), *(index.holding(term, field) for field in fields)]))
+    return reduce(or_, [index.holding(term, field) for field in fields], nothing(index))
 
 
 def holding_terms(index: Postings, asked: Asked) -> list[Mask]:

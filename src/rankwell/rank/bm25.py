@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from rankwell.clickhouse import opened
 from rankwell.core import ParameterError, RankwellError, Run, Stage
-from rankwell.core.arrays import Integers
 from rankwell.index import MATCHES, Hits, Index, Scoring
 from rankwell.match import Asked, filter_mask, filtered, matched, parse_filter, parse_match
 from rankwell.match.logic import Mask
@@ -30,6 +31,7 @@ class BM25(Stage):
     which documents are looked at: "or", "and", "expr:..." or several (`rankwell.match.parse_match`); those that match
     an expression without holding a word of the query have score 0. `filter` is a condition on metadata, `within` a mask
     over the index or document numbers. `query_field` names the wording that is searched for (the first by default).
+    An index may be given by its address: a folder, or where it is in ClickHouse (`clickhouse://...`).
     """
 
     index: Index
@@ -47,6 +49,7 @@ class BM25(Stage):
     threads: int = field(default=1, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "index", opened(self.index))
         self.scoring()
         parse_match(self.match)
         if self.k < 1:
@@ -106,23 +109,32 @@ class BM25(Stage):
         return self.index.search(texts, self.k, scoring, within=mask, prune=self.prune, threads=self.threads)
 
     def _search_matched(self, texts: Sequence[str]) -> Hits:
-        """Query by query, because each has documents of its own to look at; what scores nothing comes last."""
+        """Query by query where each has documents of its own to look at; what scores nothing comes last."""
         match, given, fields = parse_match(self.match), self.restriction(), tuple(self.weights or ("",))
-        documents, scores, sizes = [], [], [0]
+        if match.same_for_all:
+            mask = matched(match, Asked("", fields), self.index)
+            return self._with_others([match.words(text) for text in texts], mask if given is None else mask & given)
+        parts = []
         for text in texts:
             mask = matched(match, Asked(text, fields), self.index)
-            mask = mask if given is None else mask & given
-            hits = self._search([match.words(text)], mask)
-            rest = mask.copy()
-            rest[hits.documents] = False
-            others = best_ids(np.flatnonzero(rest), self.k - len(hits.documents), self.index)
-            documents.append(np.concatenate((hits.documents, others)))
-            scores.append(np.concatenate((hits.scores, np.zeros(len(others), dtype=np.float32))))
-            sizes.append(len(documents[-1]))
+            parts.append(self._with_others([match.words(text)], mask if given is None else mask & given))
+        sizes = np.cumsum([0, *(len(part.documents) for part in parts)])
+        documents = np.concatenate([np.zeros(0, dtype=np.int64), *(part.documents for part in parts)])
+        scores = np.concatenate([np.zeros(0, dtype=np.float32), *(part.scores for part in parts)])
+        return Hits(sizes, documents, scores, self.index)
+
+    def _with_others(self, words: Sequence[str], mask: Mask) -> Hits:
+        """Search among these documents; those that hold no word follow, by the tie rule."""
+        hits = self._search(words, mask)
+        spans = [slice(start, end) for start, end in pairwise(hits.offsets.tolist())]
+        lacking = [span for span in spans if span.stop - span.start < self.k]
+        most = max((span.stop - span.start for span in lacking), default=0)
+        ids = self.index.first_ids(mask, self.k + most) if lacking else np.zeros(0, dtype=np.int64)
+        documents, scores, sizes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.float32)], [0]
+        for span in spans:
+            own = hits.documents[span]
+            others = ids[~np.isin(ids, own)][: self.k - len(own)]
+            documents += [own, others]
+            scores += [hits.scores[span], np.zeros(len(others), dtype=np.float32)]
+            sizes.append(len(own) + len(others))
         return Hits(np.cumsum(sizes), np.concatenate(documents), np.concatenate(scores), self.index)
-
-
-def best_ids(documents: Integers, count: int, index: Index) -> Integers:
-    """So many of these documents as come first among equal scores: by id, descending."""
-    order = np.argsort(index.docnos(documents), kind="stable")[::-1]
-    return documents[order[: max(0, count)]]

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from rankwell.clickhouse import opened, vectors_of
 from rankwell.core import ParameterError, Run, Stage
-from rankwell.dense import METHODS, Embeddings, remembered
+from rankwell.dense import METHODS, Embeddings
 from rankwell.index import Hits, Index
 from rankwell.match import Asked, Match, filter_mask, filtered, matched, parse_filter, parse_match
 from rankwell.match.logic import Mask
@@ -40,6 +41,7 @@ class Dense(Stage):
     threads: int = field(default=1, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "index", opened(self.index))
         if self.match is not None:
             parse_match(self.match)
         if self.k < 1:
@@ -58,7 +60,7 @@ class Dense(Stage):
     @property
     def embeddings(self) -> Embeddings:
         """The vectors."""
-        return remembered(self.index, self.name)
+        return vectors_of(self.index, self.name)
 
     def parameters(self) -> dict[str, Any]:
         """What the result depends on: the vectors as they are now too, and not how many threads worked on it."""

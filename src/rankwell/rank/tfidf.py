@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from rankwell.clickhouse import embedded_only
 from rankwell.core import ParameterError, Run, Stage
 from rankwell.core.arrays import Integers
 from rankwell.core.scales import Values
@@ -60,7 +61,8 @@ class TfIdf(Stage):
             raise ParameterError("k", expected="a number of documents, at least 1", found=self.k)
 
     def check(self) -> None:
-        """The field must be there."""
+        """The field must be there, and the index in a folder."""
+        embedded_only(self.index, "TF-IDF")
         self.index.check_fields([self.field] if self.field else [])
         parse_match(self.match).check(self.index.fields)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankwell.clickhouse import embedded_only
 from rankwell.core import ParameterError
 from rankwell.dense import Embeddings, remembered, vocabulary_of
 from rankwell.dense.quantise import unit
@@ -35,6 +36,7 @@ def query_variants(index: Index, queries: Mapping[str, str], n: int = 5, *, name
     """
     if n < 1:
         raise ParameterError("n", expected="a number of variants, at least 1", found=n)
+    embedded_only(index, "similar queries")
     embeddings = remembered(index, name)
     variants: dict[str, list[str]] = {qid: [] for qid in queries}
     for swap in sorted(_swaps(embeddings, queries), key=lambda swap: (-swap.nearness, swap.text)):

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from rankwell.clickhouse import is_remote
 from rankwell.core import RankwellError
 from rankwell.serve.access import OPEN, Access
 from rankwell.serve.api.application import create_api, is_api
@@ -38,7 +39,9 @@ def create_service(settings: ServeSettings) -> Service:
     searcher.check()
     pool = SearchPool(settings.search_threads, settings.waiting, settings.patience)
     judgments = None if settings.judgments is None else JudgmentsFile(settings.judgments)
-    writer = DocumentsWriter(settings.index, lambda _: searcher.refresh())
+    writer = None  # an index in ClickHouse is written by `rankwell push` alone
+    if not is_remote(searcher.indexes.current):
+        writer = DocumentsWriter(settings.index, lambda _: searcher.refresh())
     return Service(settings, searcher, pool, judgments, writer)
 
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from threading import Lock
 
+from rankwell.clickhouse import ClickHouseIndex, open_index
 from rankwell.core import Document, RankwellError
 from rankwell.index import MATCHES, Index, IndexWriter, Scoring
 from rankwell.index.loading import kernels
@@ -19,10 +20,10 @@ EVERY = 1.0  # seconds between two looks for commits of other programs
 class OpenIndex:
     """The last commit. Whoever has taken an index from here keeps it; later requests get the later one."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._manifest = path, path / NAME
+    def __init__(self, path: Path | str) -> None:
+        self._path = path
         self._lock = Lock()
-        self._index = Index.open(path)
+        self._index = open_index(path)
         self._seen = self._mark()
         self._next = time.monotonic() + EVERY
 
@@ -42,7 +43,7 @@ class OpenIndex:
             mark = self._mark()  # before opening: a commit in between is found the next time
             if mark != self._seen:
                 try:
-                    self._index = Index.open(self._path)
+                    self._index = open_index(self._path)
                 except RankwellError:
                     return self._index  # half of another program's work; what is open stays good
                 self._seen = mark
@@ -50,8 +51,10 @@ class OpenIndex:
 
     def _mark(self) -> tuple[int, int, int]:
         """What changes with every commit: the manifest is replaced, never written in place."""
+        if isinstance(self._index, ClickHouseIndex):
+            return self._index.last_commit(), 0, 0
         try:
-            found = self._manifest.stat()
+            found = (Path(self._path) / NAME).stat()
         except OSError:
             return 0, 0, 0
         return found.st_mtime_ns, found.st_ino, found.st_size

@@ -105,7 +105,7 @@ class SearchRequest:
             self.depth,
             self.document,
             self.passages,
-            self.aggregate,
+            self.aggregate if self.passages else None,
             self.interpolate,
             self.precision,
             quiet=True,

@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
+from rankwell.clickhouse import all_vectors_of
 from rankwell.core import Document, RankwellError, Run
-from rankwell.dense import embeddings_of
 from rankwell.encode import find_model
 from rankwell.rerank import RerankExplanation
 from rankwell.serve.notes import taken_notes
@@ -41,14 +41,15 @@ class Searcher:
         self.queue = queue or RerankQueue()
 
     def check(self) -> None:
-        """Refuse models that are not here, which takes no time; `warm_up` finds out whether they can rank."""
+        """Refuse models that are not here, or not to be served, at once; `warm_up` finds out whether they can rank."""
         for model in self.settings.rerankers.values():
             find_model(model)
+            SearchRequest().rerank_options(model).cross_encoder(self.indexes.current)
 
     def warm_up(self) -> None:
         """Load kernels and models before anyone waits for them; raises where a re-ranker cannot be used."""
         warm_up(everything=True)
-        for there in embeddings_of(self.indexes.current):
+        for there in all_vectors_of(self.indexes.current):
             with contextlib.suppress(RankwellError):  # told to those who search by these vectors
                 self.first(SearchRequest(q="warm up", k=1, dense=True, vectors=there.name))
         for model in self.settings.rerankers.values():
@@ -148,9 +149,9 @@ class Searcher:
         """What there is to say about the index and the models; no path of this machine."""
         index = self.indexes.current
         told = {name: value for name, value in index.info().items() if name != "path"}
-        vectors = [{**there.info(), "model": public_name(there.model)} for there in embeddings_of(index)]
+        vectors = [{**there.info(), "model": public_name(there.model)} for there in all_vectors_of(index)]
         models = {"rerankers": list(self.settings.rerankers), "default_reranker": self.settings.default_reranker}
-        return {"name": index.path.resolve().name, **told, "vectors": vectors, **models}
+        return {"name": self.settings.index_name, **told, "vectors": vectors, **models}
 
     def _model(self, request: SearchRequest) -> str:
         """The operator's word for the model that a request names."""

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from rankwell.clickhouse import facet_of
 from rankwell.core import ParameterError, Run
-from rankwell.index import Index, RangeFacet, ValueFacet, facet_of
+from rankwell.index import Index, RangeFacet, ValueFacet
 from rankwell.match import Asked, filtered, matched, parse_match
 from rankwell.match.logic import Mask
 from rankwell.pipelines import QID, Explanation, RankerOptions, explained, first_runs, parse_weights

@@ -29,7 +29,7 @@ def run(settings: ServeSettings, tell: Callable[[str], None] = print) -> None:
         warm_up()
         spare_what_stays()
         index = service.searcher.indexes.current
-        tell(f"{index.path.resolve().name}, {len(index):,} documents: {address(settings)}")
+        tell(f"{settings.index_name}, {len(index):,} documents: {address(settings)}")
         if settings.keys is None or not Keys(settings.keys).all():
             tell("Reading only: nobody has a key to write with (rankwell serve keys add NAME --role write).")
         with ending_well():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from rankwell.clickhouse import is_address, parse_address
 from rankwell.core import ParameterError
 
 MEGABYTE = 1 << 20
@@ -22,7 +23,7 @@ class ServeSettings:
     ask for: a request names one of them (`rerankers`), never a folder or a hub id of its own.
     """
 
-    index: Path
+    index: Path | str  # a folder, or an address in ClickHouse, which is only read
     rerank: str | None = None
     models: tuple[str, ...] = ()
     host: str = "127.0.0.1"
@@ -55,6 +56,13 @@ class ServeSettings:
         if self.private and self.keys is None:
             raise ParameterError("--private", expected="a file of keys beside it (--keys)", found="none")
         _ = self.rerankers  # two models of one name are refused here
+
+    @property
+    def index_name(self) -> str:
+        """What everybody may call the index: no path of this machine, no address."""
+        if isinstance(self.index, str) and is_address(self.index):
+            return parse_address(self.index).name
+        return Path(self.index).resolve().name
 
     @cached_property
     def rerankers(self) -> Mapping[str, str]:

@@ -93,7 +93,7 @@ async def delete_document(request: Request, id: str) -> Response:
 def _writer(request: Request) -> DocumentsWriter:
     service: Service = request.app.state.service
     if service.writer is None:
-        raise ProblemError(Problem(403, "this server does not write"))
+        raise ProblemError(Problem(403, "this server does not write: its index is filled by rankwell push"))
     return service.writer
 
 

@@ -74,7 +74,7 @@ def answer_errors(app: FastAPI, service: Service) -> None:
 
 def _hidden(service: Service) -> dict[str, str]:
     """Paths of this machine, and what clients are told in their place."""
-    index = service.settings.index
-    name = index.resolve().name
+    index, name = service.settings.index, service.settings.index_name
+    whole = str(service.searcher.indexes.current.path) if isinstance(index, str) else str(index.resolve())
     models = {model: known for known, model in service.settings.rerankers.items() if model != known}
-    return {str(index.resolve()): name, str(index): name, **models, str(home()): "RANKWELL_HOME"}
+    return {whole: name, str(index): name, **models, str(home()): "RANKWELL_HOME"}

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 
 import numpy as np
 
-from rankwell.index import Index, RangeFacet, ValueFacet, facet_of
+from rankwell.clickhouse import facet_of
+from rankwell.index import Index, RangeFacet, ValueFacet
 from rankwell.match import filtered
 from rankwell.match.logic import Mask
 from rankwell.serve.page.filters import Filters
@@ -77,7 +80,7 @@ class Matched:
     def without(self, column: str) -> Mask:
         """What matches all but the filter of one column."""
         others = (mask for name, mask in self.filters.items() if name != column)
-        return np.asarray(np.logical_and.reduce([self.words, *others]))
+        return reduce(and_, others, self.words)
 
 
 def matched_by(found: Found, filters: Filters) -> Matched:

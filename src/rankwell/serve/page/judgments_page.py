@@ -68,7 +68,7 @@ async def judgments(request: Request) -> Response:
         "count": len(kept),
         "words": words,
         "rows": rows,
-        "folder": settings.index.resolve().name,
+        "folder": settings.index_name,
         "model": settings.default_reranker or next(iter(settings.rerankers), ""),
     }
     return site.show(request, "judgments.html", values, here=PATH)

@@ -10,9 +10,9 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
+from rankwell.clickhouse import all_vectors_of, is_facet
 from rankwell.core import RankwellError
-from rankwell.dense import embeddings_of
-from rankwell.index import Index, is_facet
+from rankwell.index import Index
 from rankwell.serve.api.errors import problem_for
 from rankwell.serve.page.filters import Filters
 from rankwell.serve.page.ranking import NO_MODEL, Pairs, Ranking
@@ -89,7 +89,7 @@ class Site:
     def _look(self, index: Index) -> Offers:
         settings = self.service.settings
         facets = tuple(name for name, column in index.columns.items() if is_facet(column, len(index)))
-        vectors = bool(list(embeddings_of(index)))
+        vectors = bool(all_vectors_of(index))
         return Offers(index.fields, facets, vectors, tuple(settings.rerankers), settings.max_depth, settings.max_query)
 
     def request(self, q: str, filters: Filters, ranking: Ranking, **more: Any) -> SearchRequest:

@@ -1,0 +1,175 @@
+"""An index in ClickHouse beside the embedded one: how fast it is loaded and searched, and how that grows.
+
+    python benchmarks/scale.py [--sizes 100000,500000,2000000] [--queries 200] [--shards 1,2,3] [--picture scale.svg]
+
+Every size is indexed once, pushed into chDB and into clusters of 1, 2 and 3 shards (real servers on this machine, one
+replica each), and asked the same queries one at a time on one connection, after ten for warming up. The rankings are
+compared with those of the embedded index on the way. All servers share this machine's cores: what more shards give on
+machines of their own is not measured here, what they cost is. Figures go to FOLDER/scale.json as they come, and what
+is there is not measured again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import engine_corpus
+from rankwell.core import Document
+from rankwell.index import Index, IndexWriter, is_index
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from clickhouse_servers import running_cluster
+
+DEPTHS = (10, 100, 1000)
+WARM = 10
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value below which that share of the values lies."""
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
+
+
+def built(folder: Path, size: int, queries: int) -> tuple[Path, list[str], float]:
+    """An embedded index of so many documents, the queries, and how long building took (0: it was there)."""
+    corpus, path = engine_corpus.make(folder, size, queries), folder / f"index-{size}"
+    begun = time.perf_counter()
+    if not is_index(path):
+        with IndexWriter(path) as writer:
+            writer.add_all(Document(docno, {"text": text}) for docno, text in engine_corpus.texts(corpus))
+        return path, corpus.queries[:queries], time.perf_counter() - begun
+    return path, corpus.queries[:queries], 0.0
+
+
+@contextmanager
+def place(kind: str, folder: Path, size: int) -> Iterator[str]:
+    """An empty place to push to: `chdb`, or a number of shards."""
+    where = folder / f"place-{kind}-{size}"
+    shutil.rmtree(where, ignore_errors=True)
+    try:
+        if kind == "chdb":
+            yield f"chdb://{where}"
+        else:
+            with running_cluster(where, int(kind), 1) as cluster:
+                yield cluster.address("bench", timeout=300)
+    finally:
+        shutil.rmtree(where, ignore_errors=True)
+
+
+def searches(index: Any, queries: list[str], expected: Any) -> dict[str, Any]:
+    """Milliseconds a query for each depth, and how many rankings differ from the embedded index's."""
+    found: dict[str, Any] = {}
+    for k in DEPTHS:
+        for query in queries[:WARM]:
+            index.search(query, k).docnos  # noqa: B018 -- the ids belong to an answer
+        times, different = [], 0
+        for place_of, query in enumerate(queries):
+            begun = time.perf_counter()
+            names = index.search(query, k).docnos.tolist()
+            times.append(1000 * (time.perf_counter() - begun))
+            different += expected is not None and names != expected[k][place_of]
+        found[str(k)] = {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99), "different": different}
+    return found
+
+
+def measure(kind: str, folder: Path, size: int, queries: int) -> dict[str, Any]:
+    """One place and one size, in this process."""
+    path, asked, seconds = built(folder, size, queries)
+    index = Index.open(path)
+    if kind == "embedded":
+        return {"load": seconds, "bytes": sum(index.info()["bytes"].values()), "search": searches(index, asked, None)}
+    from rankwell.clickhouse import open_index, push
+
+    expected = {k: [index.search(query, k).docnos.tolist() for query in asked] for k in DEPTHS}
+    with place(kind, folder, size) as address:
+        begun = time.perf_counter()
+        push(index, address)
+        seconds = time.perf_counter() - begun
+        there = open_index(address)
+        where = folder / f"place-{kind}-{size}"
+        size_there = sum(file.stat().st_size for file in where.rglob("*") if file.is_file())
+        return {"load": seconds, "bytes": size_there, "search": searches(there, asked, expected)}
+
+
+def table(found: dict[str, Any]) -> None:
+    """Markdown."""
+    print(
+        "| documents | where | load s | documents a second | MB | "
+        + " | ".join(f"top {k} p50 / p99 ms" for k in DEPTHS)
+        + " |"
+    )
+    print("|" + "---|" * (5 + len(DEPTHS)))
+    for name, one in found.items():
+        size, kind = name.split(" ")
+        where = {"embedded": "embedded", "chdb": "chDB"}.get(kind, f"{kind} shard" + "s" * (kind != "1"))
+        rate = f"{int(size) / one['load']:,.0f}" if one["load"] else "-"
+        times = [f"{one['search'][str(k)]['p50']:.1f} / {one['search'][str(k)]['p99']:.1f}" for k in DEPTHS]
+        figures = f"{one['load']:.1f} | {rate} | {one['bytes'] / 1e6:,.0f} | {' | '.join(times)}"
+        print(f"| {int(size):,} | {where} | {figures} |")
+    wrong = {name: [of["different"] for of in one["search"].values()] for name, one in found.items()}
+    print(f"\nrankings that differ from the embedded index's: {sum(map(sum, wrong.values()))}")
+
+
+def draw(found: dict[str, Any], out: Path) -> None:
+    """The median of the top 10 by documents, a line for each place."""
+    from rankwell.plots.lines import Line, lines
+
+    kinds = dict.fromkeys(name.split(" ")[1] for name in found)
+    curves = []
+    for kind in kinds:
+        points = sorted((int(name.split(" ")[0]), one) for name, one in found.items() if name.split(" ")[1] == kind)
+        where = {"embedded": "embedded", "chdb": "chDB"}.get(kind, f"{kind} shard" + "s" * (kind != "1"))
+        for k in (10, 1000):
+            y = [one["search"][str(k)]["p50"] for _, one in points]
+            curves.append(Line(f"{where}, top {k}", [size / 1e6 for size, _ in points], y))
+    lines(curves, title="Median time of a query", x="million documents", y="milliseconds").save(out)
+
+
+def main() -> None:
+    """Measure every size in every place, each in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="100000,500000,2000000", help="documents, with commas between")
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--shards", default="1,2,3")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "rankwell-scale")
+    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    if options.one:
+        size, kind = options.one.split(" ")
+        print(json.dumps(measure(kind, options.folder, int(size), options.queries)))
+        return
+    kept = options.folder / "scale.json"
+    found: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() else {}
+    names = [
+        f"{size} {kind}"
+        for size in options.sizes.split(",")
+        for kind in ("embedded", "chdb", *filter(None, options.shards.split(",")))
+    ]
+    for name in names:
+        if name not in found:
+            command = [sys.executable, __file__, "--one", name, "--queries", str(options.queries)]
+            done = subprocess.run(
+                [*command, "--folder", str(options.folder)], stdout=subprocess.PIPE, text=True, check=True
+            )
+            found[name] = json.loads(done.stdout.strip().splitlines()[-1])
+            kept.write_text(json.dumps(found))
+            print(name, json.dumps(found[name]), file=sys.stderr, flush=True)
+    chosen = {name: found[name] for name in names}
+    table(chosen)
+    if options.picture:
+        draw(chosen, options.picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""The rows of documents, taken from the segments of an embedded index."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from rankwell.clickhouse.native import Column, numbers, optional_texts, packed, repeated_texts, texts
+from rankwell.clickhouse.tables import metadata_columns
+from rankwell.core.arrays import Integers
+from rankwell.index import Index, NumberColumn
+from rankwell.index.columns import Column as MetadataColumn
+from rankwell.index.columns import written
+from rankwell.index.lists import triples_of
+from rankwell.index.segment import Segment
+from rankwell.index.store import decoded
+
+POSTINGS = 1 << 20  # rows that are sent at a time
+DOCUMENTS = 1 << 13
+
+Hashes = npt.NDArray[np.uint64]
+Rows = dict[str, Column]
+
+
+def document_hashes(index: Index) -> Hashes:
+    """For each document of an index a hash of all that is stored of it; those of deleted ones are 0."""
+    found = np.zeros(index.size, dtype=np.uint64)
+    for segment, base in index.segments:
+        by_place = np.zeros(segment.documents, dtype=np.uint64)
+        for first, _, block in segment.store.blocks():
+            for place, document in enumerate(decoded(block), first):
+                if place < len(by_place):
+                    by_place[place] = _hash(document)
+        found[base : base + segment.documents] = by_place[segment.stored]
+    return np.where(index.live, found, np.uint64(0))
+
+
+def _hash(document: Any) -> int:
+    digest = hashlib.blake2b(orjson.dumps(document, option=orjson.OPT_SORT_KEYS), digest_size=8).digest()
+    return int.from_bytes(digest, "little") or 1
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentRows:
+    """The rows of some documents of a segment, which get the numbers from `first` on."""
+
+    index: Index
+    segment: Segment
+    base: int
+    spaces: Mapping[str, int]  # the number of each field
+    hashes: Hashes  # of all documents of the index
+
+    @cached_property
+    def _packed_terms(self) -> list[bytes]:
+        return [packed(term) for term in self.segment.terms.all()]
+
+    def postings(self, own: Integers, first: int) -> Iterator[Rows]:
+        """The postings of these documents (by their numbers in the segment), about a million at a time."""
+        segment = self.segment
+        new = np.full(segment.documents, -1, dtype=np.int64)
+        new[own] = first + np.arange(len(own))
+        for field, space in segment.spaces.items():
+            lengths = segment.lengths_of(field)
+            for start, end in _stretches(segment, space):
+                terms, documents, frequencies = triples_of(segment, start, end)
+                chosen = new[documents] >= 0
+                if not chosen.any():
+                    continue
+                counts = np.bincount(terms[chosen], minlength=end - start)
+                kept = np.flatnonzero(counts)
+                offset = start - space * len(segment.terms)
+                words = [self._packed_terms[offset + place] for place in kept.tolist()]
+                yield {
+                    "field": numbers("UInt16", np.full(int(chosen.sum()), self.spaces[field])),
+                    "term": repeated_texts(words, counts[kept].tolist()),
+                    "document": numbers("UInt32", new[documents[chosen]]),
+                    "frequency": numbers("UInt32", frequencies[chosen]),
+                    "length": numbers("UInt32", lengths[documents[chosen]]),
+                }
+
+    def documents(self, own: Integers, first: int) -> Iterator[tuple[Rows, Rows]]:
+        """For `documents` and for `stored`, some thousand at a time."""
+        columns = self.index.columns
+        for start in range(0, len(own), DOCUMENTS):
+            part = own[start : start + DOCUMENTS]
+            docnos = self.segment.docnos.some(part).tolist()
+            new = numbers("UInt32", first + start + np.arange(len(part)))
+            about: Rows = {"document": new, "docno": texts(docnos)}
+            about["hash"] = numbers("UInt64", self.hashes[self.base + part])
+            for place, name in enumerate(self.index.metadata):
+                about |= _metadata(place, columns[name], self.base + part)
+            stored = [self.segment.store[int(place)] for place in self.segment.stored[part]]
+            bodies = [orjson.dumps([dict(one.fields), dict(one.metadata)]).decode() for one in stored]
+            yield about, {"docno": texts(docnos), "document": new, "body": texts(bodies)}
+
+
+def _stretches(segment: Segment, space: int) -> Iterator[tuple[int, int]]:
+    """Neighbouring posting lists of a field with about a million postings together."""
+    terms = len(segment.terms)
+    start = space * terms
+    ends = segment.file["offsets"].part(start, start + terms + 1).astype(np.int64)
+    first = 0
+    while first < terms:
+        end = max(first + 1, int(np.searchsorted(ends, ends[first] + POSTINGS, side="right")) - 1)
+        yield start + first, start + min(end, terms)
+        first = end
+
+
+def _metadata(place: int, column: MetadataColumn, documents: Integers) -> Rows:
+    """Both as a number and as text: a later document may turn a column of numbers into one of text."""
+    number, text = metadata_columns(place)
+    if isinstance(column, NumberColumn):
+        values = column.numbers[documents]
+        as_text: Sequence[str | None] = [None if math.isnan(value) else written(value) for value in values.tolist()]
+        return {number: numbers("Float64", values), text: optional_texts(as_text)}
+    codes = column.codes[documents]
+    names = column.values.tolist()
+    as_text = [names[code] if code >= 0 else None for code in codes.tolist()]
+    return {number: numbers("Float64", np.full(len(codes), math.nan)), text: optional_texts(as_text)}

@@ -1,0 +1,140 @@
+"""Vectors in ClickHouse: compared with a query's one by one, on the shards that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwell.clickhouse.literals import Sql, sql
+from rankwell.clickhouse.manifest import VectorSet
+from rankwell.core import ParameterError, RankwellError
+from rankwell.core.arrays import Floats, Integers
+from rankwell.core.errors import Phrase
+from rankwell.core.fingerprint import fingerprint
+from rankwell.dense import METHODS, Encoder
+from rankwell.dense.quantise import unit
+from rankwell.index import Hits
+
+if TYPE_CHECKING:
+    from rankwell.clickhouse.index import ClickHouseIndex
+    from rankwell.clickhouse.selection import Selection
+
+PRODUCT = 24  # versions from which the engine has a product of vectors of its own
+
+
+class RemoteEmbeddings:
+    """The vectors of an index in ClickHouse, with what `rankwell.dense.Embeddings` has for those who search."""
+
+    connected = False  # every vector is looked at
+
+    def __init__(self, index: ClickHouseIndex, about: VectorSet) -> None:
+        self.index, self._about = index, about
+        self.name, self.model, self.dimensions = about.name, about.model, about.dimensions
+        self.count = about.count
+
+    def __repr__(self) -> str:
+        return f"RemoteEmbeddings({self.name!r}, {self.count} vectors of {self.dimensions} numbers by {self.model})"
+
+    def fingerprint(self) -> str:
+        """A name for these vectors of this index."""
+        return fingerprint([self._about, self.index.fingerprint()])
+
+    def info(self) -> dict[str, Any]:
+        """What there is to say about them."""
+        return {
+            "name": self.name,
+            "model": self.model,
+            "document": self._about.document or "all fields",
+            "dimensions": self.dimensions,
+            "documents": self.count,
+            "without": len(self.index) - self.count,
+            "bytes": {},
+        }
+
+    def encoder(self) -> Encoder:
+        """The encoder that made the vectors; raises where it has changed since."""
+        from rankwell.encode import load_text_encoder
+
+        found: Encoder = load_text_encoder(self.model, **self._about.encoder)
+        if found.fingerprint() != self._about.made_with or found.dimensions != self.dimensions:
+            where = f"{self.index.path}, vectors {self.name}"
+            raise RankwellError(
+                f"{where}: expected the model that they were made with ({self.model}), found another one of that name"
+            )
+        return found
+
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int,
+        *,
+        within: Selection | None = None,
+        method: str = METHODS[0],
+        width: int | None = None,  # noqa: ARG002 -- every vector is looked at
+        threads: int = 1,
+    ) -> Hits:
+        """The k documents of largest cosine with each query (a row of numbers); exact whatever the method."""
+        if k < 1:
+            raise ParameterError("k", expected="a number of documents, at least 1", found=k)
+        if method not in METHODS:
+            raise ParameterError("method", expected=" or ".join(METHODS), found=method)
+        asked = unit(np.atleast_2d(np.asarray(queries, dtype=np.float32)))
+        if asked.shape[1] != self.dimensions:
+            expected = f"rows of {self.dimensions} numbers, as {self.model} makes them"
+            raise ParameterError("queries", expected=expected, found=f"{asked.shape[1]}")
+        allowed = self.index.where(within)
+        with ThreadPoolExecutor(max(1, min(threads, len(asked)))) as pool:
+            found = list(pool.map(lambda query: self._nearest(query, k, allowed), asked))
+        return self.index.ranked(found, k)
+
+    def _nearest(self, query: Floats, k: int, allowed: Sql) -> tuple[Integers, Floats]:
+        """More than k where some have the same score as the last."""
+        for asked in _more(k):
+            found = self.index.ask(self._statement(query, asked, allowed), apart=True)
+            documents = np.asarray(found.get("document", ()), dtype=np.int64)
+            scores = np.asarray(found.get("score", ()), dtype=np.float32)
+            if len(scores) < asked:
+                break
+            last = np.partition(scores, len(scores) - k)[len(scores) - k]
+            if (scores >= last).sum() < asked:
+                break
+        return documents, scores
+
+    def _statement(self, query: Floats, k: int, allowed: Sql) -> Sql:
+        numbers = sql("CAST({numbers}, 'Array(Float32)')", numbers=[float(number) for number in query])
+        modern = self.index.engine.version[0] >= PRODUCT
+        product = "dotProduct(vector, {numbers})" if modern else "arraySum((x, y) -> x * y, vector, {numbers})"
+        return sql(
+            "SELECT document, toFloat32({product}) AS score FROM {all} "
+            "WHERE name = {name} AND load IN {loads} AND {allowed} ORDER BY score DESC LIMIT {k}",
+            product=sql(product, numbers=numbers),
+            all=self.index.tables.all("vectors"),
+            name=self.name,
+            loads=self._about.loads or (0,),
+            allowed=allowed,
+            k=k,
+        )
+
+
+def chosen_vectors(index: ClickHouseIndex, name: str | None) -> RemoteEmbeddings:
+    """The vectors of that name, or the only ones there are."""
+    there = index.vector_sets
+    if not there:
+        raise RankwellError(f"{index.path} has no vectors: encode the index with `rankwell encode`, and push it again")
+    if name is None and len(there) > 1:
+        raise ParameterError("vectors", expected=f"one of {', '.join(there)}", found=Phrase("none of them named"))
+    chosen = next(iter(there)) if name is None else name
+    if chosen not in there:
+        raise ParameterError("vectors", expected=f"one of {', '.join(there)}", found=chosen)
+    return RemoteEmbeddings(index, there[chosen])
+
+
+def _more(k: int) -> Iterator[int]:
+    asked = k + 32
+    while True:
+        yield asked
+        asked *= 4

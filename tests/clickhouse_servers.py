@@ -1,0 +1,177 @@
+"""Real ClickHouse servers for tests and benchmarks: a cluster on this machine, in a folder of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from needs import require
+
+PROGRAM = "clickhouse-server"
+PATIENCE = 60  # seconds
+NAME = "three"
+READER, PASSWORD = "reader", "it's \\ a secret"
+
+CONFIG = """<yandex>
+<logger><level>warning</level><log>{folder}/log</log><errorlog>{folder}/errors</errorlog></logger>
+<http_port>{http}</http_port><tcp_port>{tcp}</tcp_port><interserver_http_port>{between}</interserver_http_port>
+<listen_host>127.0.0.1</listen_host>{secure}
+<path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path><users_config>users.xml</users_config>
+<default_profile>default</default_profile><default_database>default</default_database>
+<mark_cache_size>100000000</mark_cache_size><max_concurrent_queries>100</max_concurrent_queries>
+<remote_servers><{name}>{shards}</{name}></remote_servers>
+</yandex>"""
+SECURE = """<https_port>{port}</https_port><openSSL><server><certificateFile>{certificate}</certificateFile>
+<privateKeyFile>{key}</privateKeyFile><verificationMode>none</verificationMode><loadDefaultCAFile>false</loadDefaultCAFile>
+<cacheSessions>true</cacheSessions></server></openSSL>"""
+USERS = f"""<yandex><profiles><default><max_memory_usage>4000000000</max_memory_usage></default></profiles>
+<users>
+<default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
+</default>
+<{READER}><password>{PASSWORD}</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile>
+<quota>default</quota></{READER}>
+</users><quotas><default/></quotas></yandex>"""
+
+
+class Node:
+    """One server."""
+
+    def __init__(self, folder: Path, http: int, tcp: int) -> None:
+        self.folder, self.http, self.tcp = folder, http, tcp
+        self.https = 0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Begin; `wait` waits until it answers."""
+        command = [PROGRAM, f"--config-file={self.folder}/config.xml"]
+        with (self.folder / "output").open("ab") as output:
+            self._process = subprocess.Popen(command, stdout=output, stderr=output)
+
+    def wait(self) -> None:
+        """Until it answers."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                with urlopen(f"http://127.0.0.1:{self.http}/", timeout=5) as answer:
+                    answer.read()
+                    return
+            except (URLError, OSError):
+                if time.monotonic() > end:
+                    raise AssertionError((self.folder / "output").read_text()[-2000:]) from None
+                time.sleep(0.05)
+
+    @property
+    def dead(self) -> bool:
+        """Whether it was killed, or never started."""
+        return self._process is None
+
+    def kill(self) -> None:
+        """At once, as a power failure would."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+
+class Cluster:
+    """So many shards of so many replicas each."""
+
+    def __init__(self, folder: Path, shards: int, replicas: int, *, secure: bool = False) -> None:
+        ports = iter(_free_ports(4 * shards * replicas))
+        self.shards = [
+            [Node(folder / f"{shard}-{replica}", next(ports), next(ports)) for replica in range(replicas)]
+            for shard in range(shards)
+        ]
+        self.certificate = folder / "certificate.pem"
+        described = "".join(
+            "<shard><internal_replication>false</internal_replication>"
+            + "".join(f"<replica><host>127.0.0.1</host><port>{node.tcp}</port></replica>" for node in shard)
+            + "</shard>"
+            for shard in self.shards
+        )
+        if secure:
+            _certify(self.certificate, folder / "key.pem")
+        for node in self.nodes:
+            node.folder.mkdir(parents=True)
+            node.https = next(ports)
+            files = {"certificate": self.certificate, "key": folder / "key.pem", "port": node.https}
+            config = CONFIG.format(
+                folder=node.folder,
+                http=node.http,
+                tcp=node.tcp,
+                between=next(ports),
+                secure=SECURE.format(**files) if secure else "",
+                name=NAME,
+                shards=described,
+            )
+            (node.folder / "config.xml").write_text(config)
+            (node.folder / "users.xml").write_text(USERS)
+
+    @property
+    def nodes(self) -> list[Node]:
+        return [node for shard in self.shards for node in shard]
+
+    def start(self) -> None:
+        for node in self.nodes:
+            node.start()
+        for node in self.nodes:
+            node.wait()
+
+    def stop(self) -> None:
+        for node in self.nodes:
+            node.kill()
+
+    def address(self, database: str, **options: object) -> str:
+        hosts = ",".join(f"127.0.0.1:{node.http}" for node in self.nodes)
+        chosen = {"cluster": NAME, **options}
+        return f"clickhouse://{hosts}/{database}?" + "&".join(f"{name}={value}" for name, value in chosen.items())
+
+
+@contextmanager
+def running_cluster(folder: Path, shards: int, replicas: int, *, secure: bool = False) -> Iterator[Cluster]:
+    """A cluster, until the end of the block."""
+    cluster = Cluster(folder, shards, replicas, secure=secure)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def need_servers() -> None:
+    """Skip where there is no ClickHouse server."""
+    where = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))
+    require("clickhouse", there=shutil.which(PROGRAM, path=where) is not None, how=f"install {PROGRAM}")
+
+
+def need_chdb() -> None:
+    """Skip where the embedded engine is not installed."""
+    require("chdb", there=importlib.util.find_spec("chdb") is not None, how="pip install 'rankwell[clickhouse]'")
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def _certify(certificate: Path, key: Path) -> None:
+    """A certificate for this machine, signed by itself."""
+    made = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
+    command = ["openssl", "req", *made, *names, "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
