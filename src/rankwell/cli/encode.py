@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from rankwell.cli import completing, options
 
 if TYPE_CHECKING:
-    from rankwell.dense import Embeddings
+    from rankwell.dense import Embeddings, Encoder
 
 MEGA = 1e6
 
@@ -35,6 +36,7 @@ def encode(
     storage: Annotated[str, typer.Option(help="int16, or int8 for half of that.")] = "int16",
     no_graph: Annotated[bool, typer.Option("--no-graph", help="Prepare no approximate search.")] = False,
     precision: Annotated[str | None, typer.Option(help="fp32 or int8; what the model has by default.")] = None,
+    on: options.On = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -45,14 +47,18 @@ def encode(
     from rankwell.index import Index
 
     index = Index.open(folder)
-    with Progress(f"encoding {folder}", unit="documents", quiet=quiet) as progress:
+    with ExitStack() as stack, Progress(f"encoding {folder}", unit="documents", quiet=quiet) as progress:
+
+        def placed(encoder: Encoder) -> Encoder:
+            return encoder if on is None else stack.enter_context(_on(on, threads, encoder))
+
         try:
             if model is None:
-                found = refresh(index, name, graph=False, progress=progress)
+                found = refresh(index, name, graph=False, progress=progress, through=placed)
             else:
                 encoder = TextEncoder(model, pooling=pooling, layer=layer, precision=precision, threads=threads)
                 what = {"field": field, "document": document, "name": name}
-                found = embed(index, encoder, **what, storage=storage, graph=False, progress=progress)
+                found = embed(index, placed(encoder), **what, storage=storage, graph=False, progress=progress)
         except BaseException:
             if progress.count:
                 print("what was encoded so far is kept: the same command goes on from there", file=sys.stderr)
@@ -62,6 +68,13 @@ def encode(
             found = connect(index, found.name, progress)
     if not quiet:
         _print(found)
+
+
+def _on(on: str, threads: int | None, encoder: Encoder) -> AbstractContextManager[Encoder]:
+    """The encoder with its work done by others."""
+    from rankwell.scale import Address, encoder_on
+
+    return encoder_on(Address.parse(on, threads), encoder)
 
 
 def _print(found: Embeddings) -> None:

@@ -1,0 +1,210 @@
+"""Sharing work out: chunks go to workers, come back finished, and are given to others when a worker is lost."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from rankwell.core import RankwellError
+from rankwell.scale.crew import Crew, Ticket
+from rankwell.scale.outcomes import Done, Failed, Lost, Outcome
+from rankwell.scale.tasks import Task
+
+log = logging.getLogger(__name__)
+
+AHEAD = 2  # chunks that a worker has: one in its hands and one to go on with, so that it never waits for us
+ATTEMPTS = 3  # times that a chunk, or the loading of a worker, is tried
+PATIENCE = 30.0  # seconds without any worker after which we say what we wait for
+
+
+@dataclass
+class _Round:
+    """The chunks of one `map`."""
+
+    source: Iterator[tuple[int, Any]]
+    held: dict[int, Any] = field(default_factory=dict)  # what somebody works on, to be given to another one if need be
+    back: deque[int] = field(default_factory=deque)
+    suspects: set[int] = field(default_factory=set)  # that a lost worker had: each is tried again with no other
+    tries: Counter[int] = field(default_factory=Counter)
+    running: dict[Ticket, int] = field(default_factory=dict)
+    ahead: tuple[int, Any] | None = None  # the next new one
+
+    def __post_init__(self) -> None:
+        self.ahead = next(self.source, None)
+
+    def following(self) -> int | None:
+        """The next chunk to give out: those that came back first."""
+        if self.back:
+            return self.back.popleft()
+        if self.ahead is None:
+            return None
+        number, self.held[self.ahead[0]] = self.ahead
+        self.ahead = next(self.source, None)
+        return number
+
+    @property
+    def over(self) -> bool:
+        """Whether all is done."""
+        return self.ahead is None and not self.held
+
+
+class Workers:
+    """A crew with one task loaded, which stays loaded from one `map` to the next.
+
+    A chunk's result is taken once. A chunk whose worker is lost goes to another one, and one that fails is tried again
+    elsewhere, three times in all; then an error names it. There are never more than two chunks a worker on their way,
+    however many are to come.
+    """
+
+    def __init__(self, crew: Crew, task: Task) -> None:
+        self._crew, self._task = crew, task
+        self._opening: dict[Ticket, str] = {}
+        self._ready: dict[str, list[Ticket]] = {}  # what each has been given, in order
+        self._owner: dict[Ticket, str] = {}
+        self._alone: set[str] = set()  # workers that have a suspect and are given nothing else
+        self._deaths: Counter[str] = Counter()  # in a row, by the place's first worker
+        self._place: dict[str, str] = {}
+        self._said: set[str] = set()
+        self._last_loss = ""
+
+    def __enter__(self) -> Self:
+        for worker, ticket in self._crew.hire(self._task).items():
+            self._opening[ticket] = worker
+            self._place[worker] = worker
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._crew.close()
+
+    @property
+    def count(self) -> int:
+        """How many workers there are, those that are still loading included."""
+        return len(self._ready) + len(self._opening)
+
+    @property
+    def threads(self) -> int:
+        """How many threads the workers have together."""
+        return sum(map(self._crew.threads, (*self._ready, *self._opening.values())))
+
+    def ready(self) -> None:
+        """Wait until a worker has loaded its task."""
+        nothing = _Round(iter(()))
+        while not self._ready:
+            self._step(nothing)
+
+    def map(self, chunks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """The number of each chunk and what came out of it, as they are finished, in no order."""
+        now = _Round(enumerate(chunks))
+        while not now.over:
+            self._give_out(now)
+            yield from self._step(now)
+
+    def _give_out(self, now: _Round) -> None:
+        """As much as workers may have; the least busy one first."""
+        while self._ready:
+            worker = min(self._ready, key=lambda name: AHEAD if name in self._alone else len(self._ready[name]))
+            most = 1 if now.suspects.intersection(now.back) else AHEAD
+            if worker in self._alone or len(self._ready[worker]) >= most:
+                return
+            number = now.following()
+            if number is None:
+                return
+            ticket = self._crew.submit(worker, now.held[number])
+            now.running[ticket] = number
+            self._owner[ticket] = worker
+            self._ready[worker].append(ticket)
+            if number in now.suspects:
+                self._alone.add(worker)
+
+    def _step(self, now: _Round) -> list[tuple[int, Any]]:
+        """Wait for something to happen."""
+        if not self.count:
+            raise RankwellError(f"no worker is left: {self._last_loss}")
+        found = []
+        happened = self._crew.wait(PATIENCE)
+        if not happened and not self._ready:
+            self._say("no worker is ready yet: all may be loading still, or the cluster may have no room for one now")
+        for ticket, outcome in happened:
+            for note in () if isinstance(outcome, Lost) else outcome.notes:
+                self._say(note)
+            if ticket in self._opening:
+                self._opened(self._opening.pop(ticket), outcome)
+            elif ticket in self._owner:  # and not of a worker that was let go
+                found += self._finished(now, ticket, outcome)
+        return found
+
+    def _opened(self, worker: str, outcome: Outcome) -> None:
+        """A worker has loaded its task, or has not."""
+        if isinstance(outcome, Done):
+            self._ready[worker] = []
+        elif isinstance(outcome, Failed) and outcome.final:
+            raise RankwellError(f"{worker}: {outcome.reason}")
+        else:
+            self._crew.dismiss(worker)
+            self._rehire(worker, outcome.reason)
+
+    def _finished(self, now: _Round, ticket: Ticket, outcome: Outcome) -> list[tuple[int, Any]]:
+        """A chunk came back, finished or not."""
+        worker = self._owner.pop(ticket)
+        if isinstance(outcome, Lost):
+            self._lost(now, worker, outcome.reason)
+            return []
+        self._ready[worker].remove(ticket)
+        self._alone.discard(worker)
+        number = now.running.pop(ticket, None)
+        if number is None:  # of a round that nobody wanted to see the end of
+            return []
+        if isinstance(outcome, Failed):
+            self._blame(now, number, f"{worker}: {outcome.reason}", final=outcome.final)
+            return []
+        self._deaths[self._place[worker]] = 0
+        now.suspects.discard(number)
+        del now.held[number]
+        return [(number, outcome.value)]
+
+    def _lost(self, now: _Round, worker: str, reason: str) -> None:
+        """A worker is gone: what it had goes to others, one by one, because nobody knows which it was at."""
+        had = self._ready.pop(worker)
+        numbers = [number for number in (now.running.pop(ticket, None) for ticket in had) if number is not None]
+        for ticket in had:
+            self._owner.pop(ticket, None)
+        self._alone.discard(worker)
+        self._crew.dismiss(worker)
+        now.suspects.update(numbers)
+        for number in numbers:
+            self._blame(now, number, f"{worker}: {reason}", final=False)
+        self._rehire(worker, reason)
+
+    def _blame(self, now: _Round, number: int, reason: str, *, final: bool) -> None:
+        """Once more, elsewhere; or not."""
+        now.tries[number] += 1
+        if final or now.tries[number] >= ATTEMPTS:
+            times = "" if now.tries[number] == 1 else f"failed {now.tries[number]} times, the last time on "
+            raise RankwellError(f"{self._task.describe(now.held[number])} (chunk {number + 1}): {times}{reason}")
+        self._say(f"a chunk is given to another worker: {reason}")
+        now.back.append(number)
+
+    def _rehire(self, worker: str, reason: str) -> None:
+        """Somebody new in the place of a lost worker, unless nobody lives there for long."""
+        place = self._place.pop(worker)
+        self._last_loss = f"{worker}: {reason}"
+        self._deaths[place] += 1
+        hired = self._crew.rehire(worker, self._task) if self._deaths[place] < ATTEMPTS else None
+        if hired is None:
+            log.warning("%s is gone, %d workers are left: %s", worker, self.count, reason)
+            return
+        name, ticket = hired
+        self._place[name] = place
+        self._opening[ticket] = name
+
+    def _say(self, note: str) -> None:
+        """Each thing once, however many workers say it."""
+        if note not in self._said:
+            self._said.add(note)
+            log.warning("%s", note)
