@@ -1,0 +1,253 @@
+"""Reading a study file: what can be wrong without looking at data or models is found here, with its place."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rankwell.core import RankwellError, fingerprint
+from rankwell.evaluate import parse_measure
+from rankwell.studies.places import Path as KeyPath
+from rankwell.studies.places import Places
+from rankwell.studies.problems import LineError, StudyError, unknown
+from rankwell.studies.recipes import Recipe, recipe_of
+from rankwell.studies.shapes import ShapeError
+from rankwell.studies.steps import Chain, chain_of
+from rankwell.studies.study import ANY, COMPARISON, DEPTHS, STUDY, CollectionEntry, Study, TableEntry, measure_on
+from rankwell.studies.variables import Row, VariableError, expanded
+
+SYNTAX = re.compile(r"(?P<message>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
+NAME = re.compile(r"[\w-]+")
+NONE = "none"
+RERANK = ("cross-encoder", "random", "interpolate")
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A study with the file it was read from; errors about it point there."""
+
+    name: str
+    study: Study
+    text: str = field(repr=False)
+    path: str
+    budget: str | None = None
+
+    @property
+    def vary(self) -> dict[str, tuple[str, ...]]:
+        """What varies, within the budget."""
+        smaller = self.study.budget[self.budget].vary if self.budget else {}
+        return {**self.study.vary, **smaller}
+
+    def within(self, budget: str | None) -> StudyFile:
+        """The same study within a budget that it names."""
+        if budget is not None and budget not in self.study.budget:
+            raise StudyError(self.path, unknown("a budget", budget, self.study.budget))
+        return replace(self, budget=budget)
+
+    def rows(self, table: TableEntry) -> list[Row]:
+        """The rows of a table, with all that varies."""
+        return [row for name, line in table.rows.items() for row in expanded(name, line, self.vary)]
+
+    def models(self) -> dict[str, Recipe]:
+        """The models that the study trains, with all that varies."""
+        found = {}
+        for name, line in self.study.models.items():
+            for row in expanded(name, line, self.vary):
+                try:
+                    found[row.name] = recipe_of(row.line)
+                except LineError as error:
+                    raise self.line_error(error, ("models", name), row.line) from error
+        return found
+
+    def chain(self, table: TableEntry, row: Row, collection: CollectionEntry | None = None) -> Chain:
+        """The steps of a row, on a collection that may have pipelines of its own."""
+        named = {**self.study.pipelines, **(collection.pipelines if collection else {})}
+        try:
+            return chain_of(row.line, named)
+        except LineError as error:
+            path = ("table", self.study.table.index(table), "rows", row.written)
+            raise self.line_error(error, path, row.line) from error
+
+    def line_error(self, error: LineError, path: KeyPath, line: str) -> StudyError:
+        """The mistake with its place in the file; exact where the line stands there as it is."""
+        places = Places(self.text)
+        exact = places.text_at(path)
+        if exact is None or "$" in line or self._written(path) != line:
+            at = places.of(path)
+            return StudyError(self.path, f'in "{line}": {error}', *(at or ()))
+        return StudyError(self.path, error.message, exact[0], exact[1] + error.place)
+
+    def fingerprint(self) -> str:
+        """Over what the study asks for, not over how its file is written."""
+        return fingerprint([self.study, self.budget])
+
+    def _written(self, path: KeyPath) -> object:
+        """The value that stands at a path."""
+        value: Any = tomllib.loads(self.text)
+        for part in path:
+            value = value[part]
+        return value
+
+
+def read_study(path: Path | str) -> StudyFile:
+    """The study in a file."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise StudyError(path, f"expected a study file, found nothing to read: {reason}") from error
+    return parse_study(text, str(path), file.stem)
+
+
+def parse_study(text: str, path: str = "study", name: str = "study") -> StudyFile:
+    """The study in a text."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        told = SYNTAX.fullmatch(str(error))
+        at = (int(told["line"]), int(told["column"])) if told and told["line"] else ()
+        raise StudyError(path, f"not TOML: {told['message'] if told else error}", *at) from error
+    except RecursionError as error:
+        raise StudyError(path, "not TOML: brackets within brackets without end") from error
+    try:
+        found = StudyFile(name, STUDY.checked(content, ()), text, path)
+        for check in (_check_collections, _check_pipelines, _check_models, _check_tables, _check_budgets):
+            check(found)
+    except ShapeError as error:
+        where = ".".join(map(str, error.path))
+        message = f"{where}: {error.message}" if where else error.message
+        raise StudyError(path, message, *(Places(text).of(error.path) or ())) from error
+    return found
+
+
+def _check_collections(file: StudyFile) -> None:
+    entries = file.study.collection
+    if not entries:
+        raise ShapeError("expected a collection or more, found none", ("collection",))
+    for place, name in _twice([entry.name for entry in entries]):
+        raise ShapeError(f"expected each name once, found {name} again", ("collection", place, "name"))
+    real = [entry.name for entry in entries if entry.instead_of is None]
+    for place, entry in enumerate(entries):
+        if entry.instead_of is not None and entry.instead_of not in (*real, ANY):
+            raise ShapeError(
+                unknown("a collection", entry.instead_of, [*real, ANY]), ("collection", place, "instead_of")
+            )
+
+
+def _check_pipelines(file: StudyFile) -> None:
+    tables: list[tuple[KeyPath, Mapping[str, str]]] = [(("pipelines",), file.study.pipelines)]
+    tables += [
+        (("collection", place, "pipelines"), {**file.study.pipelines, **entry.pipelines})
+        for place, entry in enumerate(file.study.collection)
+        if entry.pipelines
+    ]
+    for path, named in tables:
+        for name, line in named.items():
+            if "$" in line:
+                raise ShapeError("expected a line without $names, which belong into rows", (*path, name))
+            try:
+                chain_of(line, named)
+            except LineError as error:
+                raise file.line_error(error, (*path, name), line) from error
+
+
+def _check_models(file: StudyFile) -> None:
+    for name, line in file.study.models.items():
+        try:
+            expanded(name, line, file.vary)
+        except VariableError as error:
+            raise ShapeError(str(error), ("models", name)) from error
+    file.models()
+
+
+def _check_tables(file: StudyFile) -> None:
+    study = file.study
+    if not study.table:
+        raise ShapeError("expected a table or more, found none", ("table",))
+    for place, name in _twice([table.name for table in study.table]):
+        raise ShapeError(f"expected each name once, found {name} again", ("table", place, "name"))
+    known = [entry.name for entry in study.collection if entry.instead_of is None] or [
+        entry.name for entry in study.collection
+    ]
+    for place, table in enumerate(study.table):
+        path: KeyPath = ("table", place)
+        if not NAME.fullmatch(table.name):
+            raise ShapeError("expected letters, digits, - and _", (*path, "name"))
+        for number, name in enumerate(table.collections):
+            if name not in known:
+                raise ShapeError(
+                    unknown("a collection that is no stand-in", name, known), (*path, "collections", number)
+                )
+        _check_measures(table, path)
+        _check_rows(file, table, path)
+
+
+def _check_measures(table: TableEntry, path: KeyPath) -> None:
+    if not table.measures and table.kind != "grades":
+        raise ShapeError('expected a key "measures" with one measure or more, found none', path)
+    for number, measure in enumerate(table.measures):
+        try:
+            parse_measure(measure_on(measure, 1))
+        except RankwellError as error:
+            raise ShapeError(str(error), (*path, "measures", number)) from error
+    if table.kind == DEPTHS and not table.depths:
+        raise ShapeError('expected a key "depths", because the table is of the kind depths, found none', path)
+    if table.columns == "collections" and (len(table.measures) != 1 or table.kind != COMPARISON):
+        raise ShapeError('expected one measure where the columns are "collections"', (*path, "measures"))
+
+
+def _check_rows(file: StudyFile, table: TableEntry, path: KeyPath) -> None:
+    names: list[str] = []
+    for written, line in table.rows.items():
+        at = (*path, "rows", written)
+        try:
+            rows = expanded(written, line, file.vary)
+        except VariableError as error:
+            raise ShapeError(str(error), at) from error
+        _check_chains(file, table, rows, at)
+        names += [row.name for row in rows]
+    if not names:
+        raise ShapeError("expected a row or more, found none", (*path, "rows"))
+    for _, name in _twice(names):
+        raise ShapeError(f"expected each row once, found {name} again", (*path, "rows"))
+    if table.baseline not in (None, NONE, *names):
+        raise ShapeError(unknown("a row", str(table.baseline), names), (*path, "baseline"))
+    for number, name in enumerate(table.optional):
+        if name not in table.rows and name != "*":
+            raise ShapeError(unknown('a row, or "*" for all', name, table.rows), (*path, "optional", number))
+
+
+def _check_chains(file: StudyFile, table: TableEntry, rows: Sequence[Row], at: KeyPath) -> None:
+    """Lines that can be read, and that can be what the table makes of them."""
+    for row in rows:
+        chain = file.chain(table, row)
+        if table.kind == DEPTHS and not any(step.kind in RERANK for step in chain[1:]):
+            raise ShapeError("expected a line that re-ranks, because the table is of the kind depths", at)
+        if table.x is not None:
+            try:
+                float(row.values[table.x])
+            except KeyError:
+                raise ShapeError(f"expected ${table.x} in every row, because it is the x of the figure", at) from None
+            except ValueError:
+                found = f'"{row.values[table.x]}"'
+                raise ShapeError(f"expected numbers for ${table.x}, the x of the figure, found {found}", at) from None
+
+
+def _check_budgets(file: StudyFile) -> None:
+    for name, budget in file.study.budget.items():
+        for variable in budget.vary:
+            if variable not in file.study.vary:
+                path = ("budget", name, "vary", variable)
+                raise ShapeError(unknown("a variable of [vary]", variable, file.study.vary), path)
+
+
+def _twice(names: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Names that were there before, with their places."""
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            yield place, name

@@ -1,0 +1,143 @@
+"""The steps that a pipeline line can have: a table of kinds, and lines made into steps by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from rankwell.core import Pipeline, RankwellError, Stage
+from rankwell.studies.lines import Argument, Call, Line, parse_line
+from rankwell.studies.problems import LineError, unknown
+from rankwell.studies.steps.bm25 import Bm25
+from rankwell.studies.steps.cross_encoder import CrossEncoder
+from rankwell.studies.steps.cut import Cut
+from rankwell.studies.steps.dense import Dense
+from rankwell.studies.steps.fuse import Fuse
+from rankwell.studies.steps.given import JudgedDocuments, StoredRun
+from rankwell.studies.steps.interpolate import Interpolate
+from rankwell.studies.steps.random_order import Random
+from rankwell.studies.steps.rm3 import Rm3
+from rankwell.studies.steps.step import Bench, Chain, ModelUse, Parameter, Step, StepKind, completed
+from rankwell.studies.steps.tfidf import TfIdf
+
+__all__ = [
+    "STEPS",
+    "Bench",
+    "Bm25",
+    "Chain",
+    "CrossEncoder",
+    "Cut",
+    "Dense",
+    "Fuse",
+    "Interpolate",
+    "JudgedDocuments",
+    "ModelUse",
+    "Parameter",
+    "Random",
+    "Rm3",
+    "Step",
+    "StepKind",
+    "StoredRun",
+    "TfIdf",
+    "chain_of",
+    "stage_of",
+]
+
+_KINDS = (Bm25, TfIdf, Dense, StoredRun, JudgedDocuments, Random, Fuse, Cut, Rm3, CrossEncoder, Interpolate)
+STEPS: Mapping[str, StepKind] = MappingProxyType({kind.name: kind() for kind in _KINDS})
+
+
+def chain_of(text: str | Line, named: Mapping[str, str] | None = None) -> Chain:
+    """The steps of a line; `named` are pipelines that its first word may stand for."""
+    return _chain(parse_line(text) if isinstance(text, str) else text, named or {}, ())
+
+
+def stage_of(chain: Chain, bench: Bench) -> Stage:
+    """The stages of a chain as one."""
+    stages = [STEPS[step.kind].stage(step, bench, chain[:place]) for place, step in enumerate(chain)]
+    return stages[0] if len(stages) == 1 else Pipeline(tuple(stages))
+
+
+def _chain(line: Line, named: Mapping[str, str], within: tuple[str, ...]) -> Chain:
+    first, *others = line.calls
+    steps: list[Step] = []
+    if first.name in named and first.name not in STEPS:
+        steps += _named(first, named, within)
+    else:
+        steps.append(_step(first, named, within))
+    steps += [_step(call, named, within) for call in others]
+    if not STEPS[steps[0].kind].begins:
+        begin = ", ".join(name for name, kind in STEPS.items() if kind.begins)
+        raise LineError(f"expected a step that can begin ({begin}), found {steps[0].kind}", first.place)
+    for step in steps[1:]:
+        if not STEPS[step.kind].follows:
+            raise LineError(f"expected {step.kind} at the beginning of the line, found it behind |", step.place)
+    return tuple(steps)
+
+
+def _named(call: Call, named: Mapping[str, str], within: tuple[str, ...]) -> Chain:
+    """The steps that a name stands for."""
+    if call.arguments:
+        raise LineError(f"expected nothing in brackets behind the pipeline {call.name}, found something", call.place)
+    if call.name in within:
+        raise LineError(f"pipeline {call.name}: expected other pipelines, found itself", call.place)
+    try:
+        return _chain(parse_line(named[call.name]), named, (*within, call.name))
+    except LineError as error:
+        raise LineError(f"in {call.name}: {error.message}", call.place) from error
+
+
+def _step(call: Call, named: Mapping[str, str], within: tuple[str, ...]) -> Step:
+    kind = STEPS.get(call.name)
+    if kind is None:
+        raise LineError(unknown("a step", call.name, [*STEPS, *named]), call.place)
+    known = {parameter.name: parameter for parameter in kind.parameters}
+    settings: dict[str, Any] = {}
+    weights: dict[str, float] = {}
+    beside: list[Chain] = []
+    for argument in call.arguments:
+        if argument.name is None and kind.takes_lines and _is_line(argument, named):
+            beside.append(_inner(argument, named, within))
+            continue
+        name = argument.name or kind.main
+        if name is None:
+            raise LineError(f"{kind.name}: expected name=value, found a value without a name", argument.place)
+        if name in settings or name in weights:
+            raise LineError(f"{kind.name}: expected {name} once, found it twice", argument.place)
+        if name in known:
+            settings[name] = known[name].checked(argument)
+        elif kind.takes_weights:
+            weights[name] = Parameter(name, "a weight", float).checked(argument)
+        else:
+            raise LineError(f"{kind.name}: {unknown('a setting', name, known)}", argument.place)
+    return _whole(kind, settings, weights, tuple(beside), call.place)
+
+
+def _whole(
+    kind: StepKind, settings: dict[str, Any], weights: dict[str, float], beside: tuple[Chain, ...], place: int
+) -> Step:
+    """The step with all that was left out, checked."""
+    step = Step(kind.name, completed(kind.name, kind.parameters, settings, place), weights, beside, place)
+    try:
+        kind.check(step)
+    except LineError:
+        raise
+    except RankwellError as error:
+        raise LineError(f"{kind.name}: {error}", place) from error
+    return step
+
+
+def _is_line(argument: Argument, named: Mapping[str, str]) -> bool:
+    value = argument.value
+    return isinstance(value, Line) or (isinstance(value, str) and (value in STEPS or value in named))
+
+
+def _inner(argument: Argument, named: Mapping[str, str], within: tuple[str, ...]) -> Chain:
+    """A line in brackets: a pipeline of its own, or one step that is no beginning (a re-ranker to mix with)."""
+    value = argument.value
+    line = value if isinstance(value, Line) else Line((Call(str(value), (), argument.place),))
+    only = STEPS.get(line.calls[0].name)
+    if len(line.calls) == 1 and only is not None and not only.begins:
+        return (_step(line.calls[0], named, within),)
+    return _chain(line, named, within)
