@@ -25,7 +25,8 @@ MAY_IMPORT = {
     "encode": ("core",),
     "index": ("collections", "analysis"),
     "dense": ("index", "encode"),
-    "match": ("dense",),
+    "clickhouse": ("index", "dense"),
+    "match": ("dense", "clickhouse"),
     "rank": ("match",),
     "rerank": ("encode", "index"),
     "pipelines": ("rank", "rerank"),
@@ -37,10 +38,12 @@ MAY_IMPORT = {
     "assess": ("web", "report"),
     "reviews": ("web", "train"),
     "serve": ("web", "pipelines", "evaluate"),
-    "cli": ("pipelines", "doctor", "train", "assess", "reviews", "serve"),
+    "scale": ("pipelines", "train"),
+    "studies": ("pipelines", "train", "assess", "reviews"),
+    "cli": ("studies", "scale", "pipelines", "doctor", "train", "assess", "reviews", "serve"),
 }
 HEAVY = ("torch", "numba", "onnxruntime", "matplotlib", "pandas", "pyarrow", "scipy", "sklearn", "ir_datasets")
-HEAVY += ("sqlalchemy", "alembic", "transformers", "sentence_transformers", "fastapi")
+HEAVY += ("sqlalchemy", "alembic", "transformers", "sentence_transformers", "fastapi", "ray")
 
 
 def allowed(package: str) -> set[str]:

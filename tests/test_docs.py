@@ -3,9 +3,9 @@
 A page is one session in an empty folder. A block marked `python` is executed in the page's namespace; one marked
 `console` has commands after `$ `, whose output must be what stands below them (`...` stands for anything); any other
 block whose first line of marking names a file (`csv papers.csv`) puts that file into the folder. A page that begins
-with `<!-- needs: models -->` uses the models of `make setup`. `rankwell serve DIR` would go on for ever: it is started
-at a port of its own, asked for one search, and goes on to the end of the page, while later blocks reach it at the
-printed address.
+with `<!-- needs: models -->` uses the models of `make setup`, one with `<!-- needs: chdb -->` the embedded ClickHouse
+engine. `rankwell serve DIR` would go on for ever: it is started at a port of its own, asked for one search, and goes on
+to the end of the page, while later blocks reach it at the printed address.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from clickhouse_servers import need_chdb
 from inbox import free_port
 from needs import require
 from rankwell.index import Index
@@ -103,6 +104,8 @@ def test_the_code_on_a_page_runs(
 ) -> None:
     if page.read_text(encoding="utf-8").startswith("<!-- needs: models -->"):
         request.getfixturevalue("use_models")
+    if page.read_text(encoding="utf-8").startswith("<!-- needs: chdb -->"):
+        need_chdb()
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
     with servers(tmp_path_factory.mktemp("servers")) as running:

@@ -17,6 +17,7 @@ from rankwell.cli.assess import assess
 from rankwell.cli.compare import compare
 from rankwell.cli.convert import convert
 from rankwell.cli.demo import demo
+from rankwell.cli.distil import distil
 from rankwell.cli.doctor import doctor
 from rankwell.cli.encode import encode
 from rankwell.cli.evaluate import evaluate
@@ -25,12 +26,14 @@ from rankwell.cli.fuse import fuse
 from rankwell.cli.index import index
 from rankwell.cli.maintain import delete, get, info, merge, verify
 from rankwell.cli.models import models
+from rankwell.cli.push import push
 from rankwell.cli.rank import rank
 from rankwell.cli.rerank import rerank
 from rankwell.cli.review import review
 from rankwell.cli.search import search
 from rankwell.cli.serve import serve
 from rankwell.cli.stats import stats
+from rankwell.cli.study import study
 from rankwell.cli.sweep import sweep
 from rankwell.cli.train import train
 from rankwell.cli.tune import tune
@@ -50,7 +53,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     *(index, encode, search, rank, rerank, fuse, tune),
     *(evaluate, compare, sweep),
     *(stats, convert),
-    *(get, info, delete, merge, verify),
+    *(get, info, delete, merge, verify, push),
 )
 for command in COMMANDS:
     app.command()(command)
@@ -60,6 +63,8 @@ app.command()(export)
 app.add_typer(review, name="review")
 app.add_typer(serve, name="serve")
 app.add_typer(train, name="train")
+app.add_typer(study, name="study")
+app.command()(distil)
 app.command()(demo)
 app.command()(doctor)
 

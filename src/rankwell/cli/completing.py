@@ -33,6 +33,13 @@ def to_fetch(incomplete: str) -> Offers:
     return _beginning(incomplete, _models(here=False))
 
 
+def studies(incomplete: str) -> Offers:
+    """The studies that come with Rankwell."""
+    from rankwell.studies import shipped_studies
+
+    return _beginning(incomplete, [(name, file.study.title) for name, file in shipped_studies().items()])
+
+
 def measures(incomplete: str) -> Offers:
     """The names of measures: with the usual cutoffs, and without where they can do without."""
     from dataclasses import MISSING, fields

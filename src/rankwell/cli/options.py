@@ -31,7 +31,10 @@ QrelsFile = Annotated[
     Path | None,
     typer.Option("--qrels", help="Judgments in any format, instead of the collection's own.", readable=False),
 ]
-Qrels = Annotated[Path, typer.Argument(help="Judgments in any format.", show_default=False, readable=False)]
+Qrels = Annotated[
+    Path,
+    typer.Argument(help="Judgments in any format, or a collection that has some.", show_default=False, readable=False),
+]
 Measures = Annotated[
     list[str] | None,
     typer.Option(
@@ -62,6 +65,12 @@ AssessCollection = Annotated[
     str | None, typer.Option("--collection", help="Where the texts for --assess-unjudged are: any format, or an index.")
 ]
 IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", show_default=False, readable=False)]
+IndexAddress = Annotated[
+    str,
+    typer.Argument(
+        metavar="DIR", help="The index: a folder, or where it is in ClickHouse (see push).", show_default=False
+    ),
+]
 Threads = Annotated[
     int | None, typer.Option("--threads", help="How many to use; as many as there are cores by default.")
 ]
@@ -101,11 +110,20 @@ Passages = Annotated[
     str | None, typer.Option("--passages", help="Score passages: words:overlap such as 150:50, or paragraphs.")
 ]
 Aggregate = Annotated[
-    str, typer.Option("--aggregate", help="A document's score of its passages': first, max, mean or sum.")
+    str | None,
+    typer.Option(
+        "--aggregate",
+        help="A document's score of its passages': first, max, mean (the default) or sum; "
+        "for a duo model of its comparisons: sum, binary, min, max or sample:M.",
+    ),
 ]
 Interpolate = Annotated[
     float | None,
     typer.Option("--interpolate", help="Mix with the first stage: this much of the model, the rest of the first."),
 ]
 Precision = Annotated[str | None, typer.Option("--precision", help="fp32 or int8; what the model has by default.")]
+On = Annotated[
+    str | None,
+    typer.Option("--on", help="Work on a Ray cluster: ray, ray:address=HOST:PORT or ray://HOST:PORT (see docs)."),
+]
 RunOut = Annotated[Path, typer.Option("--out", "-o", help="The run to write.", show_default=False, readable=False)]

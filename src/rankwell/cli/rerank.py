@@ -1,4 +1,4 @@
-"""`rankwell rerank`: the top of a run, re-ordered by a cross-encoder."""
+"""`rankwell rerank`: the top of a run, re-ordered by a model that reads query and document together."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import typer
 from rankwell.cli import completing, options
 
 if TYPE_CHECKING:
-    from rankwell.core import Document, Run
-    from rankwell.rerank import Tally
+    from rankwell.core import Document, Run, Stage
+    from rankwell.rerank import Reranker, Tally
 
 
 def rerank(
@@ -32,7 +32,7 @@ def rerank(
         ),
     ],
     out: options.RunOut,
-    index: Annotated[Path | None, typer.Option(help="The index with the documents.", readable=False)] = None,
+    index: Annotated[str | None, typer.Option(help="The index with the documents: a folder, or in ClickHouse.")] = None,
     documents: Annotated[str | None, typer.Option(help="A collection with the documents, instead of an index.")] = None,
     k: Annotated[int, typer.Option("-k", help="How many documents a query; the others stay below.")] = 100,
     document: Annotated[
@@ -45,10 +45,10 @@ def rerank(
     passages: Annotated[
         str | None, typer.Option(help="Score passages: words:overlap such as 150:50, or paragraphs.")
     ] = None,
-    aggregate: Annotated[str, typer.Option(help="A document's score of its passages': first, max, mean or sum.")] = (
-        "mean"
-    ),
-    aggregate_as: Annotated[str, typer.Option(help="Aggregate passages as probability or logit.")] = "probability",
+    aggregate: options.Aggregate = None,
+    aggregate_as: Annotated[
+        str | None, typer.Option(help="Aggregate passages as probability (the default) or logit.")
+    ] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Write probabilities, not logits.")] = False,
     interpolate: Annotated[
         float | None, typer.Option(help="Mix with the run: this much of the model, the rest of the run (0 to 1).")
@@ -63,53 +63,69 @@ def rerank(
     ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep scores.")] = False,
     tag: Annotated[str | None, typer.Option(help="The new run's name; the model's by default.")] = None,
+    relevant: Annotated[
+        str | None,
+        typer.Option(help="For models that read an example: judgments (a file), or the text of a relevant abstract."),
+    ] = None,
+    on: options.On = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Re-rank the top of a run with a cross-encoder. Scores are kept: a second time is quick."""
+    """Re-rank the top of a run with a model that reads query and document. Scores are kept: a second time is quick."""
+    from rankwell.cli.known_relevant import known_ids, known_relevant
+    from rankwell.clickhouse import open_index
     from rankwell.collections import read_any_queries, read_run, write_run
-    from rankwell.core import ParameterError, Stage
-    from rankwell.index import Index
-    from rankwell.rerank import CrossEncoder, Interpolate, Passages
+    from rankwell.core import ParameterError
+    from rankwell.rerank import Interpolate, Passages, RerankWishes, reranker
 
     if (index is None) == (documents is None):
         found = "neither" if index is None else "both"
         raise ParameterError("documents", expected="one of --index and --documents", found=found)
-    reranker = CrossEncoder(
-        model,
+    wishes = RerankWishes(
         k=k,
         document=document,
         query_field=query_field,
         passages=None if passages is None else Passages.parse(passages),
         aggregate=aggregate,
         aggregate_as=aggregate_as,
-        scores="probability" if probabilities else "logit",
+        scores="probability" if probabilities else None,
         max_tokens=max_tokens,
         query_tokens=query_tokens,
         precision=precision,
+        relevant=known_relevant(relevant),
         missing="below" if skip_missing else "error",
-        index=None if index is None else Index.open(index),
+        index=None if index is None else open_index(index),
         cache=not no_cache,
         threads=threads,
         quiet=quiet,
     )
-    stage: Stage = reranker if interpolate is None else Interpolate(reranker, interpolate)
+    again = reranker(model, wishes)
+    top: Stage = again if on is None else _on(on, threads, again)
+    stage: Stage = top if interpolate is None else Interpolate(top, interpolate)
     stage.check()
     first = replace(read_run(run), queries=read_any_queries(queries, split))
-    first = first if documents is None else _with_documents(first, k, documents, quiet=quiet)
-    with _going_on(reranker.tally, kept=not no_cache):
+    if documents is not None:
+        first = _with_documents(first, k, documents, known_ids(wishes.relevant), quiet=quiet)
+    with _going_on(again.tally, kept=again.keeps_scores and not no_cache):
         new = stage(first)
     write_run(out, replace(new, tag=tag or new.tag), "trec")
     if not quiet:
-        print(f"{out}: {len(new.qids):,} queries, {reranker.tally}", file=sys.stderr)
+        print(f"{out}: {len(new.qids):,} queries, {again.tally}", file=sys.stderr)
 
 
-def _with_documents(run: Run, k: int, collection: str, *, quiet: bool) -> Run:
+def _on(on: str, threads: int | None, reranker: Reranker) -> Stage:
+    """The re-ranker with its work done by others."""
+    from rankwell.scale import Address, RerankOn
+
+    return RerankOn(reranker, Address.parse(on, threads))
+
+
+def _with_documents(run: Run, k: int, collection: str, others: set[str], *, quiet: bool) -> Run:
     """The run with the texts of those documents that will be read."""
     from rankwell.cli.session import reading
     from rankwell.collections import open_collection
 
-    wanted = set(run.top(k).docnos.tolist())
+    wanted = set(run.top(k).docnos.tolist()) | others
     texts: dict[str, Document] = {}
     with reading("reading", "documents", quiet=quiet) as how:
         for document in open_collection(collection).documents(how):

@@ -41,8 +41,14 @@ def pairs(
         int | None, typer.Option(help="Only so many of a document's passages: those the --scorer likes best.")
     ] = None,
     scorer: Annotated[str | None, typer.Option(help="The model that chooses passages: a name or folder.")] = None,
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Also keep title and abstract apart, for rankwell train architecture.")
+    ] = False,
     self_supervised: Annotated[
         bool, typer.Option("--self-supervised", help="No judgments: titles as queries, abstracts as documents.")
+    ] = False,
+    unlabelled: Annotated[
+        bool, typer.Option("--unlabelled", help="No judgments: queries and the top of a run, for a teacher to score.")
     ] = False,
     title: Annotated[str, typer.Option(help="The field with the titles (self-supervised).")] = "title",
     abstract: Annotated[
@@ -62,7 +68,7 @@ def pairs(
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Make pairs to train on: from judgments with hard and random negatives, or of titles and abstracts alone."""
+    """Make pairs to train on: from judgments with hard and random negatives, or without any judgments."""
     from rankwell.cli.session import reading
     from rankwell.collections import ColumnChoice, open_collection
     from rankwell.core import Progress
@@ -73,10 +79,12 @@ def pairs(
         SelfSupervised,
         Sources,
         Spool,
+        Unlabelled,
         check_new_folder,
         room_beside,
         write_labelled,
         write_self_supervised,
+        write_unlabelled,
     )
     from rankwell.train.perturbations import parse_perturbations
 
@@ -100,26 +108,43 @@ def pairs(
         least=least_grade,
         graded=graded,
         query_field=query_field,
+        parts=parts,
+        seed=seed,
+    )
+    open_ended = Unlabelled(
+        documents=judged.negatives if unlabelled else Negatives(),
+        document=document,
+        passages=judged.passages,
+        query_field=query_field,
         seed=seed,
     )
     collection, choice = open_collection(source, format), ColumnChoice.parse(id_column, fields, None)
-    judgments = None if self_supervised else _asked(source, queries, qrels, split)
+    asked = None if self_supervised else _asked(source, queries, qrels, split, judged=not unlabelled)
     with reading(f"reading {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
         spool = Spool(how.progress.track(collection.documents(how, choice)), room_beside(out))
     with spool, Progress("making pairs", unit="pairs", quiet=quiet) as progress:
-        if judgments is None:
+        if asked is None:
             made = write_self_supervised(out, spool, alone, source=source, limit=limit, progress=progress)
         else:
-            sources = Sources(spool, *judgments, _ranking(judged, spool, judgments[0], run, out))
+            wanted, judgments = asked
+            ranking = _ranking(judged, spool, wanted, run, out)
             origin = {"collection": source, "split": split, "qrels": str(qrels or ""), "queries": str(queries or "")}
-            made = write_labelled(out, sources, judged, source=origin, progress=progress)
+            if judgments is None:
+                made = write_unlabelled(out, spool, wanted, ranking, open_ended, source=origin, progress=progress)
+            else:
+                sources = Sources(spool, wanted, judgments, ranking)
+                made = write_labelled(out, sources, judged, source=origin, progress=progress)
     _tell(made, quiet=quiet)
 
 
-def _asked(source: str, queries: Path | None, qrels: Path | None, split: str | None) -> tuple[Queries, Judgments]:
-    """Queries and judgments, from files of their own or from the collection."""
+def _asked(
+    source: str, queries: Path | None, qrels: Path | None, split: str | None, *, judged: bool
+) -> tuple[Queries, Judgments | None]:
+    """Queries and, where they are wanted, judgments, from files of their own or from the collection."""
     from rankwell.collections import read_any_qrels, read_any_queries
 
+    if not judged:
+        return read_any_queries(str(queries or source), split), None
     judgments = read_any_qrels(str(qrels or source), split)
     return read_any_queries(str(queries or source), split).only(judgments), judgments
 
@@ -140,10 +165,12 @@ def _tell(made: Pairs, *, quiet: bool) -> None:
     counts = made.record["counts"]
     for reason, count in made.record["made"]["left_out"].items():
         print(f"note: {count:,} {reason}", file=sys.stderr)
+    kinds = f"({counts['positive']:,} positive, {counts['negative']:,} negative)"
+    if made.record["made"]["kind"] == "unlabelled":
+        kinds = "without labels"
     if not quiet:
         print(
-            f"{made.folder}: {counts['pairs']:,} pairs ({counts['positive']:,} positive, {counts['negative']:,} "
-            f"negative) of {counts['queries']:,} queries and {counts['documents']:,} documents; "
-            f"look at {made.folder / 'sample.txt'}",
+            f"{made.folder}: {counts['pairs']:,} pairs {kinds} of {counts['queries']:,} queries and "
+            f"{counts['documents']:,} documents; look at {made.folder / 'sample.txt'}",
             file=sys.stderr,
         )

@@ -13,7 +13,8 @@ from rankwell.cli import options
 from rankwell.cli import train_options as shared
 
 if TYPE_CHECKING:
-    from rankwell.train import Pairs
+    from rankwell.core import Progress
+    from rankwell.train import Pairs, Search, Searched
 
 
 def search(
@@ -39,6 +40,7 @@ def search(
     ] = "0.1",
     measure: shared.Measure = "nDCG@10",
     seed: Annotated[int, typer.Option(help="The first seed.")] = 42,
+    on: options.On = None,
     output: options.Output = "table",
     quiet: options.Quiet = False,
 ) -> None:
@@ -63,7 +65,7 @@ def search(
         seed=seed,
     )
     with Progress("searching", unit="trainings", total=asked.trainings, quiet=quiet) as progress:
-        found = asked.run(out, progress)
+        found = asked.run(out, progress) if on is None else _on(on, asked, out, progress)
     print(search_table(found).render(output), end="")
     search_picture(found).save(out / "settings.png")
     if not quiet:
@@ -71,6 +73,13 @@ def search(
         print(f"\nbest: {setting_text(found.best)} ({found.best.cells[0].folder})", file=sys.stderr)
         print(f"to train it on everything: rankwell train {kind} {pairs} {' '.join(chosen)} ...", file=sys.stderr)
         print("it was chosen by the queries it was measured on: expect a little less on new ones", file=sys.stderr)
+
+
+def _on(on: str, search: Search, out: Path, progress: Progress) -> Searched:
+    """The same with the trainings done by others."""
+    from rankwell.scale import search_on
+
+    return search_on(on, search, out, progress)
 
 
 def _share_or_pairs(told: str) -> Pairs | float:

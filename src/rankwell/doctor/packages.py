@@ -25,6 +25,8 @@ EXTRAS = {
     "web": "the search page and its API (rankwell serve)",
     "assess": "judging by several people (rankwell assess)",
     "reviews": "systematic reviews (rankwell review)",
+    "clickhouse": "an index in ClickHouse's embedded engine (chdb://...)",
+    "ray": "work on several machines (--on ray)",
 }
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<extras>[^]]*)\])?\s*(?:\(?>=\s*(?P<least>[\d.]+))?")
 EXTRA = re.compile(r"extra\s*==\s*['\"](?P<extra>[\w-]+)['\"]")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rankwell.encode.export import PAIRS, TEXTS
 from rankwell.encode.folder import ModelFolder
@@ -28,7 +29,9 @@ def describe(name: str) -> list[Fact]:
     config = {"layers": "num_hidden_layers", "hidden size": "hidden_size", "heads": "num_attention_heads"}
     facts += [(told, str(folder.config.get(key, ""))) for told, key in config.items()]
     facts += [("vocabulary", f"{Tokenizer(folder.tokenizer_file).vocabulary:,}"), ("most tokens", f"{folder.longest}")]
-    if task == PAIRS:
+    if folder.ranker:
+        facts += [("settings", _settings(folder.ranker_settings))]
+    elif task == PAIRS:
         facts += [("labels", str(labels_of(folder) or ""))]
     else:
         facts += [
@@ -59,7 +62,9 @@ def task_of(folder: ModelFolder) -> str:
 
 
 def kind_of(folder: ModelFolder, task: str) -> str:
-    """In words."""
+    """In words; a folder that is more than a transformer with a head says itself what it is."""
+    if folder.ranker:
+        return folder.ranker
     if task == TEXTS:
         return "bi-encoder"
     return "cross-encoder (next-sentence head)" if folder.next_sentence else "cross-encoder"
@@ -78,6 +83,12 @@ def labels_of(folder: ModelFolder) -> int | None:
 def size_of(folder: Path) -> int:
     """The bytes of a folder's files."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    """Names and values; those within others follow in brackets."""
+    told = ((key, f"({_settings(value)})" if isinstance(value, dict) else value) for key, value in settings.items())
+    return ", ".join(f"{key} {value}" for key, value in told if value is not None)
 
 
 def _files(folder: Path) -> str:

@@ -73,6 +73,16 @@ class ModelFolder:
         return str((self.config.get("architectures") or [""])[0])
 
     @property
+    def ranker(self) -> str:
+        """The kind of ranker that `ranker.json` says it is (parade, duo, ...); "" for a plain transformer."""
+        return str(self._json("ranker.json").get("kind", ""))
+
+    @property
+    def ranker_settings(self) -> dict[str, Any]:
+        """How such a ranker reads."""
+        return dict(self._json("ranker.json").get("settings") or {})
+
+    @property
     def next_sentence(self) -> bool:
         """Whether the head tells next sentences."""
         return any(part in self.architecture for part in NEXT_SENTENCE)

@@ -19,10 +19,11 @@ REMEMBERED = 4096  # queries whose tokens are kept: a query meets many documents
 
 
 class Tokens(NamedTuple):
-    """What a model is given for one text or pair."""
+    """What a model is given for one text or pair; or for several rows of them that belong together, padded."""
 
     ids: Integers
     types: Integers  # 0 for the first text, 1 for the second
+    mask: Integers | None = None  # of several rows: 0 where one is padded
 
 
 @dataclass

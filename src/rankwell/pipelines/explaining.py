@@ -12,7 +12,7 @@ from rankwell.core.stage import as_run
 from rankwell.index import Index
 from rankwell.pipelines.options import RankerOptions, RerankOptions
 from rankwell.rank import Hybrid, TermPart, explain_score
-from rankwell.rerank import Place, RerankExplanation, explain_rerank, places
+from rankwell.rerank import CrossEncoder, Place, RerankExplanation, explain_rerank, places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,9 +65,10 @@ class Explained:
 
     def why(self, docno: str, asked: str) -> Explanation:
         """Why a document stands where it does."""
+        again = None if self.second is None else self.second.reranker(self.index)
         read = None
-        if self.second is not None:
-            read = explain_rerank(self.second.cross_encoder(self.index), self.words, self.index.documents[docno])
+        if isinstance(again, CrossEncoder):  # others judge a document by its neighbours
+            read = explain_rerank(again, self.words, self.index.documents[docno])
         return explained(self.index, self.first, self.runs, docno, asked=asked, read=read)
 
 

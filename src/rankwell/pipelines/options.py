@@ -13,7 +13,7 @@ from rankwell.index import Index
 from rankwell.rank import BM25, RM3, Dense, Hybrid, SimilarQueries, query_variants
 
 if TYPE_CHECKING:
-    from rankwell.rerank import CrossEncoder
+    from rankwell.rerank import CrossEncoder, Reranker
 
 logger = logging.getLogger(__name__)
 
@@ -110,19 +110,18 @@ class RerankOptions:
     depth: int = 100
     document: str | None = None
     passages: str | None = None
-    aggregate: str = "mean"
+    aggregate: str | None = None
     interpolate: float | None = None
     precision: str | None = None
     query_field: str | None = None
     threads: int | None = None
     quiet: bool = False
 
-    def cross_encoder(self, index: Index) -> CrossEncoder:
-        """The re-ranker alone."""
-        from rankwell.rerank import CrossEncoder, Passages
+    def reranker(self, index: Index) -> Reranker:
+        """The re-ranker alone: a cross-encoder, or what the model's folder says it is."""
+        from rankwell.rerank import Passages, RerankWishes, reranker
 
-        return CrossEncoder(
-            self.model,
+        wishes = RerankWishes(
             k=self.depth,
             document=self.document,
             query_field=self.query_field,
@@ -133,12 +132,23 @@ class RerankOptions:
             threads=self.threads,
             quiet=self.quiet,
         )
+        return reranker(self.model, wishes)
+
+    def cross_encoder(self, index: Index) -> CrossEncoder:
+        """The re-ranker alone, where it is one that scores a document without looking at others."""
+        from rankwell.rerank import CrossEncoder
+
+        found = self.reranker(index)
+        if not isinstance(found, CrossEncoder):
+            expected = "a model that scores one document at a time"
+            raise ParameterError("rerank", expected=expected, found=f"{self.model}, a {type(found).__name__} model")
+        return found
 
     def stage(self, index: Index) -> Stage:
         """The re-ranker, mixed with the first stage where that is asked for."""
         from rankwell.rerank import Interpolate
 
-        reranker = self.cross_encoder(index)
+        reranker = self.reranker(index)
         return reranker if self.interpolate is None else Interpolate(reranker, self.interpolate)
 
 

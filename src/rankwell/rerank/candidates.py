@@ -34,8 +34,8 @@ class Candidates:
         self.done = 0
         self.empty = 0  # documents without a text
 
-    def blocks(self) -> Iterator[list[Candidate]]:
-        """Those that have a text, whole queries together."""
+    def blocks(self, size: int = BLOCK) -> Iterator[list[Candidate]]:
+        """Those that have a text, whole queries together; so many pairs a block, or a few more."""
         block: list[Candidate] = []
         passed = pairs = 0
         for place, qid in enumerate(self._run.qids):
@@ -43,7 +43,7 @@ class Candidates:
             block += found
             pairs += sum(len(candidate.texts) for candidate in found)
             passed += min(int(self._run.offsets[place + 1] - self._run.offsets[place]), self._k)
-            if pairs >= BLOCK:
+            if pairs >= size:
                 yield block
                 self.done, block, pairs = passed, [], 0
         if block:

@@ -11,20 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core import Document, ParameterError, Run, Stage, Template, fingerprint
+from rankwell.core import Document, ParameterError, Run, Template, fingerprint
 from rankwell.core.arrays import Floats, Integers
 from rankwell.core.progress import Progress
 from rankwell.core.scales import Values
 from rankwell.index import Index
 from rankwell.rerank.aggregators import aggregator
-from rankwell.rerank.candidates import Candidates
+from rankwell.rerank.candidates import BLOCK, Candidates
 from rankwell.rerank.linear_model import LinearModel
 from rankwell.rerank.loading import load_scorer
 from rankwell.rerank.passages import Passages
 from rankwell.rerank.placing import Rescored, placed
+from rankwell.rerank.reranker import Reranker
 from rankwell.rerank.score_cache import ScoreCache
 from rankwell.rerank.scorer import Scorer
-from rankwell.rerank.scoring import PairScores, reported
+from rankwell.rerank.scoring import PairScores, reported, wanted_at_once
 from rankwell.rerank.tally import Tally
 from rankwell.rerank.texts import DocumentTexts, check_fields, document_texts, query_texts
 
@@ -37,7 +38,7 @@ OF_SCORER = ("max_tokens", "query_tokens", "precision")
 
 
 @dataclass(frozen=True)
-class CrossEncoder(Stage):
+class CrossEncoder(Reranker):
     """Scores the k best documents of each query anew: `[CLS] query [SEP] document [SEP]` through a transformer.
 
     Documents below k stay below, in their old order, and so do documents without text; a query without text leaves its
@@ -131,7 +132,7 @@ class CrossEncoder(Stage):
         found = Rescored(np.zeros(len(run), dtype=bool), np.zeros(len(run)))
         with reported(scorer, self.tally), self._progress(candidates) as progress, self.kept_scores() as cache:
             score = PairScores(scorer, cache, self.tally, progress)
-            for block in candidates.blocks():
+            for block in candidates.blocks(max(BLOCK, wanted_at_once(scorer, BLOCK))):
                 rows = [candidate.row for candidate in block]
                 scores = score([(candidate.query, text) for candidate in block for text in candidate.texts])
                 starts = np.cumsum([0, *(len(candidate.texts) for candidate in block[:-1])])

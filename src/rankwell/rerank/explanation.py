@@ -11,6 +11,7 @@ from rankwell.core import Document, Run, Stage
 from rankwell.core.progress import SILENT
 from rankwell.core.stage import Given, as_run
 from rankwell.rerank.cross_encoder import CrossEncoder
+from rankwell.rerank.parade_reading import BREAK
 from rankwell.rerank.scoring import PairScores
 from rankwell.rerank.tally import Tally
 
@@ -57,7 +58,8 @@ def explain_rerank(stage: CrossEncoder, query: str, document: Document) -> Reran
         scores = PairScores(scorer, cache, Tally(), SILENT)([(query, text) for text in texts])
     chances = scorer.probabilities(scores)
     total = stage.combined(scores, np.zeros(1, dtype=np.int64))
-    passages = map(PassageScore, texts, scores.tolist(), chances.tolist())
+    shown = (text.replace(BREAK, " ") for text in texts)
+    passages = map(PassageScore, shown, scores.tolist(), chances.tolist())
     return RerankExplanation(document.id, float(np.float32(total[0])), tuple(passages))
 
 

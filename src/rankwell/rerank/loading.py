@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rankwell.core import ParameterError
-from rankwell.encode import load_pair_scorer
+from rankwell.encode import find_model, load_pair_scorer
 from rankwell.rerank.linear_model import is_linear, load_linear
+from rankwell.rerank.ranker_record import read_record
 from rankwell.rerank.scorer import Scorer
 
 
@@ -18,6 +19,10 @@ def load_scorer(
 ) -> Scorer:
     """A transformer, or a linear model, which knows no tokens and has one precision."""
     if not is_linear(model):
+        record = read_record(find_model(model))
+        if record is not None:
+            expected = f"a cross-encoder: rankwell.rerank.reranker makes the stage of a {record.kind} model"
+            raise ParameterError("model", expected=expected, found=f"{model}, a {record.kind} model")
         return load_pair_scorer(
             model, max_tokens=max_tokens, query_tokens=query_tokens, precision=precision, threads=threads
         )

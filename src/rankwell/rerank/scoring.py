@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from rankwell.rerank.tally import Tally
 
 log = logging.getLogger(__name__)
 
-CHUNK = 128  # pairs after which their scores are kept: every few seconds
+CHUNK = 128  # pairs after which their scores are kept: every few seconds; a scorer may want more `at_once`
 
 
 class PairScores:
@@ -28,6 +29,7 @@ class PairScores:
 
     def __init__(self, scorer: Scorer, cache: ScoreCache | None, tally: Tally, progress: Progress) -> None:
         self._scorer, self._cache, self._tally, self._progress = scorer, cache, tally, progress
+        self._chunk = wanted_at_once(scorer, CHUNK)
 
     def __call__(self, pairs: Sequence[Pair]) -> Floats:
         """The score of each pair."""
@@ -37,8 +39,8 @@ class PairScores:
         self._progress.advance(len(pairs) - len(new))
         self._tally.pairs += len(unique)
         self._tally.kept += len(unique) - len(new)
-        for start in range(0, len(new), CHUNK):
-            known |= self._score(new[start : start + CHUNK])
+        for start in range(0, len(new), self._chunk):
+            known |= self._score(new[start : start + self._chunk])
         return np.array([known[pair] for pair in pairs], dtype=np.float32)
 
     def _score(self, pairs: list[Pair]) -> dict[Pair, float]:
@@ -57,8 +59,21 @@ class PairScores:
         return found
 
 
+def wanted_at_once(scorer: Scorer, usual: int) -> int:
+    """How many pairs a scorer is given together: more than usual where many share the work."""
+    return int(getattr(scorer, "at_once", usual))
+
+
+class Cutting(Protocol):
+    """A model that counts what it does not see."""
+
+    @property
+    def truncated(self) -> Truncation:
+        """How much was cut off so far."""
+
+
 @contextmanager
-def reported(scorer: Scorer, tally: Tally) -> Iterator[None]:
+def reported(scorer: Cutting, tally: Tally) -> Iterator[None]:
     """Take the time, and say at the end how much of the texts the model did not see."""
     started, cut, kept = time.perf_counter(), replace(scorer.truncated), tally.kept
     try:

@@ -17,13 +17,12 @@ from rankwell.encode.pooling import POOLINGS
 from rankwell.encode.tokens import TextTokens, Tokenizer
 from rankwell.evaluate import parse_measure
 from rankwell.train.data import Data
-from rankwell.train.dropout import with_dropout
 from rankwell.train.freezing import HEAD, freeze
 from rankwell.train.in_batch_negatives import InBatchNegatives, RelevantPairs
 from rankwell.train.pairs import Pairs
 from rankwell.train.run_folder import RunFolder
 from rankwell.train.settings import TrainingSettings
-from rankwell.train.starting_model import copy_tokenizer, find_trainable, load, load_config, token_budget
+from rankwell.train.starting_model import copy_tokenizer, find_trainable, load_body, token_budget
 from rankwell.train.text_tokens import PairTexts, TextTable
 from rankwell.train.trainer import Job, TrainingResult, going_on, needs_training, set_up, train_job
 from rankwell.train.validation import check_validation, measures_to_take, ranking_measures
@@ -142,18 +141,9 @@ def _train(
 
 def load_encoder(folder: ModelFolder, settings: BiEncoderSettings) -> Any:
     """The body of a model, and its pooling."""
-    import transformers
-
     from rankwell.train.text_vectors import TextVectors
 
-    config = with_dropout(load_config(folder), settings.dropout)
-    kinds: Any = transformers.models.auto.modeling_auto
-    if type(config) not in kinds.MODEL_FOR_MASKED_LM_MAPPING or getattr(config, "is_encoder_decoder", False):
-        raise RankwellError(
-            f"{folder.name}: expected an encoder (BERT, RoBERTa, ALBERT, DistilBERT, ELECTRA, ...), found the model "
-            f"type {config.model_type}"
-        )
-    body = load(folder, transformers.AutoModel, config)
+    body = load_body(folder, settings.dropout)
     freeze(body, settings.freeze)
     return TextVectors(body, settings.pooling or "mean")
 

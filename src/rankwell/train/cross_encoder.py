@@ -7,28 +7,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rankwell.core import ParameterError, Progress, RankwellError
-from rankwell.core.arrays import Integers
 from rankwell.encode.folder import ModelFolder
 from rankwell.encode.tokens import PairTokens, Tokenizer
 from rankwell.evaluate import parse_measure
 from rankwell.train.data import Data
 from rankwell.train.freezing import freeze
-from rankwell.train.lists import query_lists, single_pairs
+from rankwell.train.pair_ranker import pair_ranker_job, train_pair_ranker
 from rankwell.train.pair_tokens import PairBatches, TokenisedPairs
 from rankwell.train.pairs import Pairs
 from rankwell.train.run_folder import RunFolder
 from rankwell.train.settings import TrainingSettings
 from rankwell.train.starting_model import copy_tokenizer, find_trainable, load_classifier, token_budget
-from rankwell.train.trainer import Job, TrainingResult, going_on, needs_training, set_up, train_job
-from rankwell.train.validation import RankingValidation, check_validation, measures_to_take
+from rankwell.train.trainer import TrainingResult, going_on, needs_training, set_up
+from rankwell.train.validation import check_validation
 
 log = logging.getLogger(__name__)
 
 KIND = "cross-encoder"
-ROWS = list[Integers]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,41 +86,20 @@ def resume_cross_encoder(run: RunFolder, *, quiet: bool = False) -> TrainingResu
 def _train(
     run: RunFolder, data: Data, folder: ModelFolder, settings: CrossEncoderSettings, *, quiet: bool
 ) -> TrainingResult:
-    from rankwell.train.losses import loss_named
-
     set_up(settings)
-    loss = loss_named(settings.loss)
-    decisive = str(parse_measure(settings.measure))
     with run.preparing():
         model = load_classifier(folder, settings.dropout)
         freeze(model, settings.freeze)
-        batches, held_out = _tokenised(data, folder, settings, model, quiet=quiet)
-        examples = _examples(batches.pairs, settings, lists=loss.lists)
+        training, held_out = _tokenised(data, folder, settings, model, quiet=quiet)
+
+        def write(model: Any, place: Path) -> None:
+            model.save_pretrained(place)
+            copy_tokenizer(folder.path, place, settings.max_tokens or 0)
+
+        job = pair_ranker_job(model, training, held_out, settings, write)
         if held_out is not None:
-            check_validation(held_out.pairs, decisive)
-    validate = None if held_out is None else RankingValidation(held_out, measures_to_take(decisive), loss)
-
-    def loss_of(model: Any, batch: dict[str, Any]) -> Any:
-        given = {name: tensor for name, tensor in batch.items() if name not in ("labels", "sizes")}
-        return loss(model(**given).logits.reshape(-1).float(), batch["labels"], batch["sizes"].tolist())
-
-    def write(model: Any, place: Path) -> None:
-        model.save_pretrained(place)
-        copy_tokenizer(folder.path, place, settings.max_tokens or 0)
-
-    job = Job(
-        model=model,
-        examples=examples,
-        collate=batches,
-        loss=loss_of,
-        write_model=write,
-        validate=validate,
-        measure=decisive if validate is not None else None,
-        higher_is_better=parse_measure(decisive).higher_is_better,
-        lengths=[int(batches.pairs.lengths[rows].max()) for rows in examples],
-    )
-    a_batch = max(1, settings.batch_size // settings.list_size) if loss.lists else settings.batch_size
-    return train_job(run, job, replace(settings, batch_size=a_batch), quiet=quiet)
+            check_validation(held_out.pairs, str(parse_measure(settings.measure)))
+    return train_pair_ranker(run, job, settings, quiet=quiet)
 
 
 def _tokenised(
@@ -147,30 +122,3 @@ def _tokenised(
     if training is None or not len(training.pairs):
         raise RankwellError(f"{data.training.folder}: expected pairs to train on, found none")
     return training, held_out
-
-
-def _examples(pairs: TokenisedPairs, settings: CrossEncoderSettings, *, lists: bool) -> ROWS:
-    """What the loss sees: pairs, or lists of them; refused where nothing can be learnt from them."""
-    labels = pairs.labels
-    if labels.min() == labels.max():
-        raise RankwellError(
-            f"pairs: expected pairs of both kinds, relevant and not, found {len(pairs):,} with the label "
-            f"{labels.min():g} alone"
-        )
-    if not lists:
-        if labels.min() < 0 or labels.max() > 1:
-            raise RankwellError(
-                f"pairs: expected labels from 0 to 1 for the loss {settings.loss}, found {labels.min():g} to "
-                f"{labels.max():g}: choose another loss, or make the pairs with a minimum grade"
-            )
-        examples = single_pairs(len(pairs))
-    else:
-        examples = query_lists(pairs.groups, labels, settings.list_size)
-        if not examples:
-            raise RankwellError(
-                f"pairs: expected queries with documents of different labels for the loss {settings.loss}, found none "
-                f"among {len(np.unique(pairs.groups)):,} queries: add negatives, or train with --loss bce"
-            )
-    if sum(map(len, examples)) < settings.batch_size:
-        log.warning("%s pairs are fewer than a batch of %s", f"{sum(map(len, examples)):,}", settings.batch_size)
-    return examples

@@ -7,24 +7,28 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rankwell.core import Document, Judgments, ParameterError, Queries, RankwellError, Run, Template
 from rankwell.rerank import Passages, Scorer
+from rankwell.rerank.architectures import DocumentParts
 from rankwell.rerank.texts import DocumentTexts
 from rankwell.train.negatives import Around, Negatives
 from rankwell.train.pairs import Pair
 
 EXTRA = {"kind": "string", "passage": "int64"}
+PARTS = {"title": "string", "abstract": "string"}  # columns of pairs whose documents are wanted in parts
 RELEVANT = "relevant"
 
 
 class Made(NamedTuple):
-    """A pair, why it is there (relevant, hard, judged, random), and the number of its passage."""
+    """A pair, why it is there (relevant, hard, judged, random), the number of its passage, and further columns."""
 
     pair: Pair
     kind: str
     passage: int
+    parts: Mapping[str, str] = MappingProxyType({})
 
 
 class Sources(NamedTuple):
@@ -43,8 +47,9 @@ class Labelled:
     Documents with `least` as their grade or more are labelled 1 (or with their grade, if `graded`), whether or not a
     run has found them. `negatives` says which others are labelled 0. `document` is a template of fields. With
     `passages` a pair is made of every passage, which has its document's label; with `top` only of those that
-    the `scorer` gives the highest scores for the query (Simplified TinyBERT takes five). The pairs of a query stand
-    together: they are its group.
+    the `scorer` gives the highest scores for the query (Simplified TinyBERT takes five). With `parts` pairs have title
+    and abstract as columns of their own, for models that read them apart. The pairs of a query stand together: they are
+    its group.
 
     What is drawn for a query depends on the seed and on its id, not on other queries.
     """
@@ -57,6 +62,7 @@ class Labelled:
     least: int = 1
     graded: bool = False
     query_field: str | None = None
+    parts: bool = False
     seed: int = 0
     skipped: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
 
@@ -68,6 +74,13 @@ class Labelled:
         if self.top is not None and (self.passages is None or self.scorer is None or self.top < 1):
             expected = "a number from 1, with passages and a model that scores them"
             raise ParameterError("top passages", expected=expected, found=self.top)
+        if self.parts and self.passages is not None:
+            raise ParameterError("parts", expected="whole documents, or passages without parts", found="both")
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that pairs have besides those that all have, with their types."""
+        return {**EXTRA, **(PARTS if self.parts else {})}
 
     def made(self) -> dict[str, Any]:
         """The settings in plain words, for the record."""
@@ -82,6 +95,7 @@ class Labelled:
             "least_grade": self.least,
             "graded": self.graded,
             "query_field": self.query_field,
+            **({"parts": list(PARTS)} if self.parts else {}),
         }
 
     def pairs(self, sources: Sources) -> Iterator[Made]:
@@ -138,7 +152,13 @@ class Labelled:
             best = sorted(range(len(texts)), key=lambda place: (-float(scores[place]), place))[: self.top]
             texts = [texts[place] for place in sorted(best)]
         for number, text in texts:
-            yield Made(Pair(qid, document.id, query, text, label), kind, number)
+            yield Made(Pair(qid, document.id, query, text, label), kind, number, self._parts(document))
+
+    def _parts(self, document: Document) -> dict[str, str]:
+        if not self.parts:
+            return {}
+        taken_apart = DocumentParts()
+        return {"title": taken_apart.title(document), "abstract": taken_apart.abstract(document)}
 
     @cached_property
     def _document_texts(self) -> DocumentTexts:

@@ -9,7 +9,6 @@ from typing import Any
 
 from rankwell.core import Template
 from rankwell.core.progress import SILENT, Progress
-from rankwell.train.labelled import EXTRA as LABELLED_COLUMNS
 from rankwell.train.labelled import Labelled, Sources
 from rankwell.train.pairs import Pairs
 from rankwell.train.pairs_writer import PairsWriter
@@ -50,10 +49,10 @@ def write_labelled(
         Template(settings.document).check(sources.documents.fields)
     made = {**(source or {}), **settings.made()}
     made["run"] = None if sources.run is None else sources.run.fingerprint()
-    writer = PairsWriter(out, made=made, seed=settings.seed, extra=LABELLED_COLUMNS)
+    writer = PairsWriter(out, made=made, seed=settings.seed, extra=settings.columns)
     with writer:
         for found in progress.track(settings.pairs(sources)):
-            writer.add(found.pair, kind=found.kind, passage=found.passage)
+            writer.add(found.pair, kind=found.kind, passage=found.passage, **found.parts)
         writer.made["left_out"] = _counted(settings.skipped)
     return writer.open()
 

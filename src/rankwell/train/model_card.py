@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rankwell.core import atomic_write
+from rankwell.rerank.architectures import ARCHITECTURES, architecture
 from rankwell.train.run_folder import RunFolder
 
 CARD = "README.md"
+NAMES = {"parade": "PARADE model", "duo": "duo model"}  # of kinds that are no nouns
+NAMES |= {kind: f"ranker of the kind {kind}" for kind in ARCHITECTURES}
 
 
 def _cross_encoder_use(folder: RunFolder) -> str:
@@ -31,11 +34,55 @@ def _bi_encoder_use(folder: RunFolder) -> str:
 `sentence_transformers.SentenceTransformer(...)` loads it."""
 
 
+def _parade_use(folder: RunFolder) -> str:
+    return f"""Give it a query and a whole document, which it splits into passages itself; the one logit ranks.
+
+    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -o NEW_RUN
+
+The body is a Hugging Face folder, what stands above it is in `aggregator.safetensors`, how documents are split and read
+is in `ranker.json`, and `onnx/model.onnx` has all of it in one graph."""
+
+
+def _duo_use(folder: RunFolder) -> str:
+    return f"""Give it a query and two documents; the one logit says whether the first is the more relevant one.
+It re-orders a few of the best documents of another re-ranker's run, each compared with each other.
+
+    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -k 20 --aggregate sum -o NEW_RUN
+
+It is a Hugging Face folder: `AutoModelForSequenceClassification.from_pretrained(...)` loads it. Segments are 0 for the
+query, 1 for the first document and 2 for the second."""
+
+
+def _distilled_use(folder: RunFolder) -> str:
+    settings = folder.settings
+    return f"""It has learnt from `{settings["teacher"]}`, its teacher, by the method {settings["method"]}.
+
+{_cross_encoder_use(folder)}"""
+
+
+def _architecture_use(folder: RunFolder) -> str:
+    kind = architecture(folder.kind, folder.settings.get("texts"))
+    example = " --relevant QRELS" if kind.reads_relevant else ""
+    return f"""Give it a query and a document; the one logit ranks. It reads {", ".join(kind.inputs)}.
+
+    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -o NEW_RUN{example}
+
+Each folder in it is a Hugging Face folder with an encoder, the head is in `head.safetensors`, how texts are read is in
+`ranker.json`, and `onnx/model.onnx` has all of it in one graph."""
+
+
 def _other_use(folder: RunFolder) -> str:
     return f"It is a Hugging Face folder: `transformers.AutoModel.from_pretrained({str(folder.model)!r})` loads it."
 
 
-USES: Mapping[str, Callable[[RunFolder], str]] = {"cross-encoder": _cross_encoder_use, "bi-encoder": _bi_encoder_use}
+USES: Mapping[str, Callable[[RunFolder], str]] = {
+    "cross-encoder": _cross_encoder_use,
+    "bi-encoder": _bi_encoder_use,
+    "distilled cross-encoder": _distilled_use,
+    "parade": _parade_use,
+    "duo": _duo_use,
+    **dict.fromkeys(ARCHITECTURES, _architecture_use),
+}
 
 
 def write_card(folder: RunFolder, result: Mapping[str, Any]) -> None:
@@ -49,7 +96,7 @@ def card(folder: RunFolder, result: Mapping[str, Any]) -> str:
     """The card as Markdown."""
     configuration, settings = folder.configuration, folder.settings
     model, data = configuration["model"], configuration["data"]
-    use = USES.get(folder.kind, _other_use)(folder)
+    use, kind = USES.get(folder.kind, _other_use)(folder), NAMES.get(folder.kind, folder.kind)
     return f"""---
 library_name: transformers
 tags: [rankwell, {folder.kind}]
@@ -57,7 +104,7 @@ tags: [rankwell, {folder.kind}]
 
 # {folder.path.resolve().name}
 
-A {folder.kind} that was trained with Rankwell {configuration["rankwell"]}, begun from `{model["name"]}`.
+A {kind} that was trained with Rankwell {configuration["rankwell"]}, begun from `{model["name"]}`.
 
 ## Use
 

@@ -85,10 +85,13 @@ class PairBatches:
 
     def inputs(self, rows: Integers) -> dict[str, Any]:
         """What the model is given for these pairs."""
+        return self.padded(self.pairs.offsets[rows], self.pairs.lengths[rows])
+
+    def padded(self, starts: Integers, lengths: Integers) -> dict[str, Any]:
+        """Tensors of the tokens that begin at `starts`, a row each."""
         import torch
 
-        starts, lengths = self.pairs.offsets[rows], self.pairs.lengths[rows]
-        ids = np.full((len(rows), int(lengths.max())), self.padding, dtype=np.int64)
+        ids = np.full((len(starts), int(lengths.max())), self.padding, dtype=np.int64)
         types, mask = np.zeros_like(ids), np.zeros_like(ids)
         for place, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist(), strict=True)):
             ids[place, :length] = self.pairs.ids[start : start + length]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwell.core import RankwellError
+from rankwell.rerank.architectures import ARCHITECTURES
 from rankwell.train.run_folder import RunFolder
 from rankwell.train.trainer import TrainingResult
 
@@ -16,6 +17,10 @@ KINDS = {
     "cross-encoder": ("rankwell.train.cross_encoder", "resume_cross_encoder"),
     "bi-encoder": ("rankwell.train.bi_encoder", "resume_bi_encoder"),
     "mlm": ("rankwell.train.mlm", "resume_mlm"),
+    "duo": ("rankwell.train.duo", "resume_duo"),
+    "parade": ("rankwell.train.parade", "resume_parade"),
+    **dict.fromkeys(ARCHITECTURES, ("rankwell.train.architecture", "resume_architecture")),
+    "distilled cross-encoder": ("rankwell.train.distillation", "resume_distillation"),
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -22,6 +22,14 @@ from rankwell.train.trainable import Trainable, kind_named, with_seed
 from rankwell.tune.grid import Setting
 
 VALUES = "values.json"
+
+
+class CellKey(NamedTuple):
+    """Which training of a search: the place of its setting, its seed, and the number of its fold."""
+
+    place: int
+    seed: int
+    fold: int
 
 
 @dataclass(frozen=True)
@@ -116,23 +124,46 @@ class Search:
 
     def run(self, out: Path | str, progress: Progress = SILENT) -> Searched:
         """Train what is not there yet, and compare. A search that was killed goes on when it is run again."""
-        trainable = kind_named(self.kind)
-        origin, sides = trainable.origin(self.model), self._sides()
-        full = [self._full(trainable, setting) for setting in self.settings]  # a mistake is found before anything runs
         found: list[list[Cell]] = [[] for _ in self.settings]
-        for seed in range(self.seed, self.seed + self.seeds):
-            for fold, (training, held_out) in enumerate(sides):
-                for place, settings in enumerate(full):
-                    job = _Job(self, trainable, origin, with_seed(settings, seed), training, held_out)
-                    found[place].append(job.cell(Path(out), self.settings[place], seed, fold))
-                    progress.advance()
+        for key in self.cells():
+            found[key.place].append(self.train(out, key))
+            progress.advance()
         tried = tuple(Tried(setting, tuple(cells)) for setting, cells in zip(self.settings, found, strict=True))
         return compared(parse_measure(self.measure), tried)
+
+    def cells(self) -> list[CellKey]:
+        """Every training by what tells it apart. A mistake in a setting is found here, before anything runs."""
+        for setting in self.settings:
+            self._full(kind_named(self.kind), setting)
+        return [
+            CellKey(place, seed, fold)
+            for seed in range(self.seed, self.seed + self.seeds)
+            for fold in range(len(self._sides))
+            for place in range(len(self.settings))
+        ]
+
+    def train(self, out: Path | str, key: CellKey) -> Cell:
+        """One training, or what is remembered of it."""
+        return self._job(key).cell(Path(out), self.settings[key.place], key.seed, key.fold)
+
+    def name(self, key: CellKey) -> str:
+        """The name of a training's folder: the same for the same work, as with seeds for a kind that draws no lots."""
+        return self._job(key).name
+
+    def _job(self, key: CellKey) -> _Job:
+        trainable = kind_named(self.kind)
+        settings = with_seed(self._full(trainable, self.settings[key.place]), key.seed)
+        return _Job(self, trainable, self._origin, settings, *self._sides[key.fold])
+
+    @cached_property
+    def _origin(self) -> str:
+        return kind_named(self.kind).origin(self.model)
 
     def _full(self, trainable: Trainable, setting: Setting) -> Any:
         settings = replace(self.base or trainable.settings(), **setting)
         return replace(settings, measure=self.measure) if hasattr(settings, "measure") else settings
 
+    @cached_property
     def _sides(self) -> list[tuple[Pairs, Pairs]]:
         if self.folds is not None:
             return self.pairs.folds(self.folds, self.seed)

@@ -48,6 +48,20 @@ def load_classifier(folder: ModelFolder, dropout: float | None) -> Any:
     return load(folder, transformers.AutoModelForSequenceClassification, with_dropout(config, dropout))
 
 
+def load_body(folder: ModelFolder, dropout: float | None) -> Any:
+    """The model without a head: a vector a token."""
+    import transformers
+
+    config = load_config(folder)
+    kinds: Any = transformers.models.auto.modeling_auto
+    if type(config) not in kinds.MODEL_FOR_MASKED_LM_MAPPING or getattr(config, "is_encoder_decoder", False):
+        raise RankwellError(
+            f"{folder.name}: expected an encoder (BERT, RoBERTa, ALBERT, DistilBERT, ELECTRA, ...), found the model "
+            f"type {config.model_type}"
+        )
+    return load(folder, transformers.AutoModel, with_dropout(config, dropout))
+
+
 def load_config(folder: ModelFolder) -> Any:
     """The configuration of a folder."""
     import transformers

@@ -8,11 +8,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
+import numpy as np
+
 from rankwell.core import ParameterError, RankwellError
+from rankwell.train.architecture import train_architecture
+from rankwell.train.architecture_settings import ArchitectureSettings
 from rankwell.train.bi_encoder import BiEncoderSettings, train_bi_encoder
 from rankwell.train.cross_encoder import CrossEncoderSettings, train_cross_encoder
+from rankwell.train.duo import DuoSettings, train_duo
 from rankwell.train.linear import LinearSettings, train_linear
 from rankwell.train.pairs import Pairs
+from rankwell.train.parade import ParadeSettings, train_parade
 from rankwell.train.starting_model import find_trainable
 
 
@@ -102,6 +108,97 @@ class BiEncoders:
 
 
 @dataclass(frozen=True)
+class Architectures:
+    """`rankwell train architecture`: also which of the four may be varied."""
+
+    settings: type[ArchitectureSettings] = ArchitectureSettings
+
+    def origin(self, model: str | None) -> str:
+        """The weights that training begins from."""
+        return find_trainable(_wanted(model)).fingerprint()
+
+    def train(
+        self, pairs: Pairs, folder: Path, model: str | None, settings: ArchitectureSettings, validation: Pairs
+    ) -> None:
+        """Fine-tune."""
+        train_architecture(
+            pairs, folder, model=_wanted(model), settings=settings, validation=validation, resume=True, quiet=True
+        )
+
+    def scores(self, folder: Path, settings: ArchitectureSettings, pairs: Pairs) -> Sequence[float]:
+        """Logits, by ONNX Runtime; relevant abstracts are the pairs' own, and no document's own."""
+        from rankwell.rerank.architectures import load_architecture
+        from rankwell.train.architecture_examples import examples_to_score
+
+        scorer = load_architecture(str(folder / "model"), threads=settings.threads)
+        found: list[float] = scorer.of_examples(list(examples_to_score(pairs, settings))).ravel().tolist()
+        return found
+
+
+@dataclass(frozen=True)
+class Parades:
+    """`rankwell train parade`."""
+
+    settings: type[ParadeSettings] = ParadeSettings
+
+    def origin(self, model: str | None) -> str:
+        """The weights that training begins from."""
+        return find_trainable(_wanted(model)).fingerprint()
+
+    def train(self, pairs: Pairs, folder: Path, model: str | None, settings: ParadeSettings, validation: Pairs) -> None:
+        """Fine-tune."""
+        train_parade(
+            pairs, folder, model=_wanted(model), settings=settings, validation=validation, resume=True, quiet=True
+        )
+
+    def scores(self, folder: Path, settings: ParadeSettings, pairs: Pairs) -> Sequence[float]:
+        """Logits of documents, by ONNX Runtime; each passage of a document has its document's."""
+        from rankwell.rerank.parade_reading import BREAK
+        from rankwell.rerank.parade_scorer import load_parade
+        from rankwell.train.parade_tokens import documents_of
+
+        scorer = load_parade(str(folder / "model"), threads=settings.threads)
+        split = list(documents_of(pairs, scorer.reading))
+        logits = scorer.logits([(pair.query, BREAK.join(passages)) for pair, passages in split])[:, 0].tolist()
+        found = {(pair.group, pair.document_id): logit for (pair, _), logit in zip(split, logits, strict=True)}
+        keys = zip(pairs.column("group"), pairs.column("document_id"), strict=True)
+        return [found[key] for key in keys]
+
+
+@dataclass(frozen=True)
+class Duos:
+    """`rankwell train duo`."""
+
+    settings: type[DuoSettings] = DuoSettings
+
+    def origin(self, model: str | None) -> str:
+        """The weights that training begins from."""
+        return find_trainable(_wanted(model)).fingerprint()
+
+    def train(self, pairs: Pairs, folder: Path, model: str | None, settings: DuoSettings, validation: Pairs) -> None:
+        """Fine-tune."""
+        train_duo(
+            pairs, folder, model=_wanted(model), settings=settings, validation=validation, resume=True, quiet=True
+        )
+
+    def scores(self, folder: Path, settings: DuoSettings, pairs: Pairs) -> Sequence[float]:
+        """How often each document is expected to win against others of its query, as while training."""
+        from rankwell.rerank.duo_scorer import load_duo
+        from rankwell.train.duo_validation import comparisons
+
+        rows = list(pairs.rows())
+        groups, labels = np.array([row.group for row in rows]), np.array([row.label for row in rows], np.float32)
+        ids = [row.query_id for row in rows]
+        compared = comparisons(groups, labels, ids, others=settings.validation_others, seed=settings.seed)
+        both = zip(compared.one.tolist(), compared.other.tolist(), strict=True)
+        triples = [(rows[one].query, rows[one].document, rows[other].document) for one, other in both]
+        scores = np.zeros(len(rows))
+        scorer = load_duo(str(folder / "model"), threads=settings.threads)
+        np.add.at(scores, compared.one, scorer.probabilities(triples))
+        return [float(score) for score in scores]
+
+
+@dataclass(frozen=True)
 class LinearModels:
     """`rankwell train linear`."""
 
@@ -127,7 +224,14 @@ class LinearModels:
 
 
 TRAINABLE: Mapping[str, Trainable] = MappingProxyType(
-    {"cross-encoder": CrossEncoders(), "bi-encoder": BiEncoders(), "linear": LinearModels()}
+    {
+        "cross-encoder": CrossEncoders(),
+        "bi-encoder": BiEncoders(),
+        "parade": Parades(),
+        "duo": Duos(),
+        "architecture": Architectures(),
+        "linear": LinearModels(),
+    }
 )
 
 

@@ -1,0 +1,233 @@
+"""Re-ranking with one of the four S3 architectures."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwell.core import Document, Judgments, ParameterError, Run, Template, fingerprint
+from rankwell.core.progress import Progress
+from rankwell.index import Index
+from rankwell.rerank.architectures.parts import DocumentParts
+from rankwell.rerank.architectures.relevant import EXAMPLE, RelevantAbstracts
+from rankwell.rerank.architectures.scorer import ArchitectureScorer, load_architecture, packed
+from rankwell.rerank.candidates import Candidate, Candidates
+from rankwell.rerank.placing import Rescored, placed
+from rankwell.rerank.ranker_record import RankerRecord
+from rankwell.rerank.reranker import Reranker, RerankWishes
+from rankwell.rerank.score_cache import ScoreCache
+from rankwell.rerank.scoring import PairScores, reported
+from rankwell.rerank.tally import Tally
+from rankwell.rerank.texts import check_fields, document_texts, few, query_texts
+
+log = logging.getLogger(__name__)
+
+KINDS = ("logit", "probability")
+MISSING = ("error", "below")
+HOW = ("cache", "threads", "quiet", "tally")  # parameters that the result does not depend on
+
+Relevant = Judgments | Mapping[str, str] | str
+
+
+@dataclass(frozen=True)
+class ArchitectureRanker(Reranker):
+    """Scores the k best documents of each query anew with a folder that `rankwell train architecture` made.
+
+    Documents below k stay below, in their old order, and so do documents without text. `document`: a template of what
+    is read as the abstract; without one the field abstract, text or body.
+
+    `relevant`, for architectures that read a relevant abstract: judgments, of whose relevant documents one is drawn for
+    each query; or a text of the user's for every query; or one a query. A document never meets itself. Queries
+    without any take the first stage's best document in its place (for that document, the second), and a warning says
+    how many they are.
+    """
+
+    model: str
+    k: int = 100
+    document: str | None = None
+    query_field: str | None = None
+    relevant: Relevant | None = field(default=None, repr=False)
+    scores: str = "logit"
+    missing: str = "error"
+    index: Index | None = field(default=None, repr=False)
+    cache: bool | Path | str = field(default=True, repr=False, compare=False)
+    threads: int | None = field(default=None, repr=False, compare=False)
+    quiet: bool = field(default=False, repr=False, compare=False)
+    tally: Tally = field(default_factory=Tally, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ParameterError("k", expected="a number of documents, at least 1", found=self.k)
+        for name, known in {"scores": KINDS, "missing": MISSING}.items():
+            if getattr(self, name) not in known:
+                raise ParameterError(name, expected=" or ".join(known), found=getattr(self, name))
+        if self.document is not None:
+            Template(self.document)
+
+    @property
+    def name(self) -> str:
+        """A short name for runs."""
+        return Path(self.model).name
+
+    def scorer(self) -> ArchitectureScorer:
+        """The model, loaded; once a process."""
+        return load_architecture(self.model, threads=self.threads)
+
+    def check(self) -> None:
+        """Refuse a model that cannot be loaded, fields that the index has not, and an example that nobody reads."""
+        kind = self.scorer().record.architecture
+        if self.relevant is not None and not kind.reads_relevant:
+            expected = f"nothing, because {self.model} ({kind.kind}) reads no relevant abstract"
+            raise ParameterError("relevant", expected=expected, found=self.relevant)
+        if self.document is not None and self.index is not None:
+            Template(self.document).check(self.index.fields)
+
+    def parameters(self) -> dict[str, Any]:
+        """What the result depends on."""
+        return {name: value for name, value in super().parameters().items() if name not in HOW}
+
+    def fingerprint(self) -> str:
+        """Over the weights and not their name: a folder may be filled anew."""
+        return fingerprint([type(self).__qualname__, self.version, {**self.parameters(), "model": self._weights}])
+
+    def apply(self, run: Run) -> Run:
+        """Re-rank the top."""
+        documents = run.documents if self.index is None else self.index.documents
+        return replace(placed(run, self.rescore(run)), tag=self.name, documents=documents)
+
+    def rescore(self, run: Run) -> Rescored:
+        """The new scores alone."""
+        scorer = self.scorer()
+        documents = document_texts(run, self.k, self.index, allow_missing=self.missing == "below")
+        if self.document is not None and self.index is None:
+            check_fields(Template(self.document), run, documents)
+        candidates = Candidates(run, self.k, query_texts(run, self.query_field), documents, self._texts)
+        examples = _Examples(run, documents, self._parts, self._known(run, documents))
+        found = Rescored(np.zeros(len(run), dtype=bool), np.zeros(len(run)))
+        with reported(scorer, self.tally), self._progress(candidates) as progress, self._kept_scores() as cache:
+            score = PairScores(scorer, cache, self.tally, progress)
+            for block in candidates.blocks():
+                rows = [candidate.row for candidate in block]
+                scores = score([examples.pair(candidate) for candidate in block])
+                found.scores[rows] = scorer.probabilities(scores) if self.scores == "probability" else scores
+                found.chosen[rows] = True
+                self.tally.documents += len(rows)
+        self.tally.empty += candidates.empty
+        if candidates.empty:
+            log.warning("%d documents have no text to score, and stay below the others", candidates.empty)
+        return found
+
+    @cached_property
+    def _weights(self) -> str:
+        return self.scorer().fingerprint()
+
+    @cached_property
+    def _parts(self) -> DocumentParts:
+        return DocumentParts(None if self.document is None else Template(self.document))
+
+    def _texts(self, document: Document) -> list[str]:
+        """Whether there is anything to read: the texts themselves depend on the query."""
+        text = self._parts.body(document)
+        return [text] if text else []
+
+    def _known(self, run: Run, documents: Mapping[str, Document]) -> RelevantAbstracts | None:
+        """The relevant abstracts of the run's queries; None where nobody reads them."""
+        if not self.scorer().record.architecture.reads_relevant:
+            return None
+        qids = [qid for qid, ranking in run.rankings() if len(ranking)]
+        known = {qid: dict(self._known_of(qid, documents)) for qid in qids}
+        without = [qid for qid in qids if not known[qid]]
+        if without:
+            log.warning(
+                "%d of %d queries have no known relevant abstract: the first stage's best document takes its place: %s",
+                len(without),
+                len(qids),
+                few(without),
+            )
+        return RelevantAbstracts(known, self.scorer().record.seed, one=True)
+
+    def _known_of(self, qid: str, documents: Mapping[str, Document]) -> Iterator[tuple[str, str]]:
+        """Document ids and abstracts that are known to be relevant to a query."""
+        if isinstance(self.relevant, Judgments):
+            for docno in self.relevant.relevant(qid) if qid in self.relevant else ():
+                text = self._parts.body(documents[docno]) if docno in documents else ""
+                if text:
+                    yield docno, text
+        elif self.relevant is not None:
+            text = self.relevant if isinstance(self.relevant, str) else self.relevant.get(qid, "")
+            if text.strip():
+                yield EXAMPLE, text
+
+    def _kept_scores(self) -> AbstractContextManager[ScoreCache | None]:
+        if self.cache is False:
+            return nullcontext()
+        return ScoreCache(self._weights, None if self.cache is True else self.cache)
+
+    def _progress(self, candidates: Candidates) -> Progress:
+        progress = Progress(f"re-ranking ({self.name})", unit="pairs", total=candidates.count, quiet=self.quiet)
+        progress.watch(lambda: candidates.done, candidates.count)
+        return progress
+
+
+class ArchitectureStage:
+    """`"kind"`: one of the four."""
+
+    def stage(self, model: str, record: RankerRecord, wishes: RerankWishes) -> ArchitectureRanker:
+        """The stage of a folder."""
+        it_is = f"{model} is a model of the kind {record.kind}, which"
+        wishes.refuse("max_tokens", "query_tokens", because=f"{it_is} has its own")
+        wishes.refuse("passages", "aggregate", "aggregate_as", because=f"{it_is} reads documents whole")
+        wishes.refuse("precision", because=f"{it_is} is run in fp32")
+        return ArchitectureRanker(
+            model,
+            k=wishes.k,
+            document=wishes.document,
+            query_field=wishes.query_field,
+            relevant=wishes.relevant,
+            scores=wishes.scores or "logit",
+            missing=wishes.missing,
+            index=wishes.index,
+            cache=wishes.cache,
+            threads=wishes.threads,
+            quiet=wishes.quiet,
+        )
+
+
+class _Examples:
+    """Makes of a candidate what the scorer reads."""
+
+    def __init__(
+        self, run: Run, documents: Mapping[str, Document], parts: DocumentParts, relevant: RelevantAbstracts | None
+    ) -> None:
+        self._run, self._documents, self._parts, self._relevant = run, documents, parts, relevant
+
+    def pair(self, candidate: Candidate) -> tuple[str, str]:
+        """The query, and the document in parts."""
+        docno = str(self._run.docnos[candidate.row])
+        document = self._documents[docno]
+        title, abstract = self._parts.title(document), self._parts.abstract(document)
+        return candidate.query, packed(title, abstract, self._relevant_to(candidate.row, docno, abstract or title))
+
+    def _relevant_to(self, row: int, docno: str, text: str) -> str:
+        if self._relevant is None:
+            return ""
+        place = int(np.searchsorted(self._run.offsets, row, side="right")) - 1
+        found = self._relevant.choose(self._run.qids[place], docno, text)
+        return self._best_of(place, docno) if found is None else found
+
+    def _best_of(self, place: int, docno: str) -> str:
+        """The first stage's best document but this one; nothing where it has no other."""
+        start, end = int(self._run.offsets[place]), int(self._run.offsets[place + 1])
+        for other in self._run.docnos[start:end].tolist():
+            if other != docno and other in self._documents:
+                text = self._parts.body(self._documents[other])
+                if text:
+                    return text
+        return ""
