@@ -4,9 +4,9 @@
 
 DATA is a folder with wikiqa, trecqa, scifact and msmarco-dl19-pool in the BEIR layout; the teacher needs PyTorch's
 weights. Pairs are the training questions of WikiQA and TREC-QA and the training claims of SciFact with what BM25 finds
-for them among sentences and passages of the training parts; no label of theirs is read. Students that learn from
-labels alone have WikiQA's training labels, and as many steps. WikiQA's development questions choose the step. The
-stored BM25 run of TREC DL 2019 (43 queries) is re-ranked once by each, at the end.
+for them among the sentences and passages of these training parts and of SciFact's abstracts; no label is read. Students
+that learn from labels alone have WikiQA's training labels, and as many steps. WikiQA's development questions choose the
+step. The stored BM25 run of TREC DL 2019 (43 queries) is re-ranked once by each, at the end.
 
 Every step is a command of Rankwell, printed before it runs; what is there already is not done again, and a training
 that was killed goes on. `--only` trains one student (6-distilled, 6-labels, 3-distilled, 3-labels) or measures
