@@ -34,7 +34,7 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 bench: setup $(VENV)/bench  ## us and our peers side by side; takes a while
-	for name in analysis reading evaluate engine neural similarity assess_load screening_page; do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in analysis reading evaluate engine neural similarity assess_load screening_page training pairs; do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 setup: $(VENV)/ready
 
