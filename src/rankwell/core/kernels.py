@@ -48,7 +48,7 @@ class Kernels:
                 config.CACHE_DIR = before
             if self.announced and not any(folder.rglob("*.nbi")):
                 sys.stderr.write(f"rankwell: compiling {self.announced}, once on this machine (some seconds)\n")
-        return sys.modules[self.module]
+        return importlib.import_module(self.module)  # which waits while another thread is loading it
 
     def cache_folder(self) -> Path:
         """A folder for compiled code that can be written to; where Rankwell is installed often cannot."""

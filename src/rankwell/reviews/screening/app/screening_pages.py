@@ -65,7 +65,8 @@ def undo(request: Request) -> Response:
     if record is None or record in site.project.duplicates.set_aside():
         return _next(request, site, reviewer)
     if wants_fragment(request):
-        return _show(request, site, reviewer, record, standing_of(site, reviewer.id), said="Undone.")
+        standing = standing_of(site, reviewer.id).beginning_with(record)
+        return _show(request, site, reviewer, record, standing, said="Undone.")
     return site.go(f"/screen/{record}")
 
 

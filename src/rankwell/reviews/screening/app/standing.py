@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 from rankwell.reviews.screening.answers import Answer
 from rankwell.reviews.screening.app.curve import Curve, curve_of
@@ -28,6 +29,11 @@ class Standing:
         """What is not decided, most promising first."""
         done = self.decisions
         return [record for record in self.order.records if record not in done and record not in self.aside]
+
+    def beginning_with(self, record: int) -> Self:
+        """The same with a record as the next one: it was just taken back, whatever the ranking has learnt meanwhile."""
+        records = (record, *(other for other in self.order.records if other != record))
+        return replace(self, order=self.order._replace(records=records))
 
     @property
     def total(self) -> int:
