@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
-from studies import make_study
 from visitor import Visitor
 
 from rankwell.assess.app.application import create_application
 from rankwell.assess.store import Store
+from studies import make_study
 
 
 @pytest.fixture

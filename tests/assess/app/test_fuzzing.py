@@ -9,12 +9,12 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from studies import make_study
 from visitor import Visitor
 
 from rankwell.assess.app.application import create_application
 from rankwell.assess.store import Store
 from rankwell.web.headers import HEADERS
+from studies import make_study
 
 HOSTILE = (
     "<script>alert(1)</script>",

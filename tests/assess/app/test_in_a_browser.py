@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from serving import Server, mail_environment, running
-from studies import make_study
 
 from browser import NARROW, WIDE, assert_no_stumbling_blocks, chromium, new_page
 from inbox import Letters, mail_server
 from rankwell.assess.scales import SCALES
 from rankwell.assess.store import Store, open_store
+from studies import make_study
 
 pytestmark = pytest.mark.slow
 

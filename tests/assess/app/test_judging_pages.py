@@ -5,13 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
-from studies import make_study
 from visitor import Visitor
 
 from rankwell.assess.app.application import create_application
 from rankwell.assess.app.keys import grade_keys, only_ends_named
 from rankwell.assess.scales import SCALES
 from rankwell.assess.store import Store
+from studies import make_study
 
 
 def test_an_invitation_leads_to_the_first_passage(visitor: Visitor, store: Store) -> None:

@@ -12,11 +12,11 @@ from urllib.parse import urlencode
 import pytest
 from serving import start_server
 from starlette.responses import Response
-from studies import make_study
 
 from inbox import free_port
 from rankwell.assess.store import Store, open_store
 from rankwell.web import Session, Sessions
+from studies import make_study
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
-from studies import make_study
 from visitor import Visitor
 
 from inbox import mail_server
@@ -16,6 +15,7 @@ from rankwell.assess.store import Store
 from rankwell.core import ParameterError
 from rankwell.web import MailSettings, Postbox
 from rankwell.web.headers import HEADERS
+from studies import make_study
 
 ADDRESS = "http://judge.example.org"
 
