@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankwell.cli import completing, options
+from rankwell.cli import completing
 from rankwell.cli import train_options as shared
 
 if TYPE_CHECKING:
@@ -16,6 +16,17 @@ if TYPE_CHECKING:
     from rankwell.train import TrainingResult
 
 
+@shared.with_training_options(
+    validation=shared.Shared(
+        Annotated[
+            str, typer.Option(help="A folder of labelled pairs, or the share of the queries to hold out; 0 for none.")
+        ],
+        "0",
+    ),
+    batch_size=32,
+    lr=1e-4,
+    dropout=0.0,
+)
 def distil(
     teacher: Annotated[
         str,
@@ -45,35 +56,17 @@ def distil(
     list_size: Annotated[int, typer.Option(help="The most documents of a query in a list (margin-mse).")] = 8,
     max_tokens: Annotated[int | None, typer.Option(help="Tokens a pair; 256 by default.")] = None,
     query_tokens: Annotated[int | None, typer.Option(help="Tokens of the query, out of these.")] = None,
-    validation: Annotated[
-        str, typer.Option(help="A folder of labelled pairs, or the share of the queries to hold out; 0 for none.")
-    ] = "0",
-    measure: shared.Measure = "nDCG@10",
-    epochs: shared.Epochs = 3,
-    steps: shared.Steps = None,
-    batch_size: shared.BatchSize = 32,
-    accumulate: shared.Accumulate = 1,
-    lr: shared.Lr = 1e-4,
-    warmup: shared.Warmup = 0.1,
-    weight_decay: shared.WeightDecay = 0.01,
-    dropout: shared.Dropout = 0.0,
-    freeze: shared.Freeze = "none",
-    evaluate_every: shared.EvaluateEvery = None,
-    save_every: shared.SaveEvery = None,
-    patience: shared.Patience = None,
-    precision: shared.Precision = "auto",
-    seed: shared.TrainingSeed = 42,
-    keep_checkpoints: shared.KeepCheckpoints = False,
-    onnx: shared.Onnx = True,
-    threads: options.Threads = None,
-    quiet: options.Quiet = False,
+    *,
+    validation: str,
+    quiet: bool,
+    **settings: Any,
 ) -> None:
     """Train a small cross-encoder on what a large one says, without labels. Goes on after a kill: train resume."""
     from rankwell.train.distil_methods import parse_weights
     from rankwell.train.distillation import DistilSettings
     from rankwell.train.distillation import distil as distil_into
 
-    settings = DistilSettings(
+    chosen = DistilSettings(
         method=method,
         temperature=temperature,
         weights=parse_weights(weights),
@@ -82,31 +75,14 @@ def distil(
         list_size=list_size,
         max_tokens=max_tokens,
         query_tokens=query_tokens,
-        measure=measure,
-        epochs=epochs,
-        steps=steps,
-        batch_size=batch_size,
-        accumulate=accumulate,
-        lr=lr,
-        warmup=warmup,
-        weight_decay=weight_decay,
-        dropout=dropout,
-        freeze=freeze,
-        evaluate_every=evaluate_every,
-        save_every=save_every,
-        patience=patience,
-        precision=precision,
-        seed=seed,
-        keep_checkpoints=keep_checkpoints,
-        onnx=onnx,
-        threads=threads,
+        **settings,
     )
     with shared.going_on(out):
         held_out = shared.validation_of(validation)
-        result = distil_into(teacher, student, pairs, out, settings=settings, validation=held_out, quiet=quiet)
+        result = distil_into(teacher, student, pairs, out, settings=chosen, validation=held_out, quiet=quiet)
     shared.tell(result, quiet=quiet)
     if not quiet:
-        _tell_of_speed(teacher, result, pairs, threads)
+        _tell_of_speed(teacher, result, pairs, chosen.threads)
 
 
 def _tell_of_speed(teacher: str, result: TrainingResult, pairs: Path, threads: int | None) -> None:

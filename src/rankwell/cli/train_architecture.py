@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from rankwell.cli import options
 from rankwell.cli import train_options as shared
 
 
+@shared.with_training_options(measure="AP", lr=1e-4, warmup=0.2)
 def architecture(
     pairs: shared.PairsFolder,
     model: shared.Model,
@@ -35,31 +35,15 @@ def architecture(
     list_size: Annotated[int, typer.Option(help="The most documents of a query in a list.")] = 8,
     max_tokens: Annotated[int | None, typer.Option(help="Tokens of each input; 256 by default.")] = None,
     query_tokens: Annotated[int | None, typer.Option(help="Tokens of a query beside a text, out of these.")] = None,
-    validation: shared.Validation = "0.1",
-    measure: shared.Measure = "AP",
-    epochs: shared.Epochs = 3,
-    steps: shared.Steps = None,
-    batch_size: shared.BatchSize = 16,
-    accumulate: shared.Accumulate = 1,
-    lr: shared.Lr = 1e-4,
-    warmup: shared.Warmup = 0.2,
-    weight_decay: shared.WeightDecay = 0.01,
-    dropout: shared.Dropout = None,
-    freeze: shared.Freeze = "none",
-    evaluate_every: shared.EvaluateEvery = None,
-    save_every: shared.SaveEvery = None,
-    patience: shared.Patience = None,
-    precision: shared.Precision = "auto",
-    seed: shared.TrainingSeed = 42,
-    keep_checkpoints: shared.KeepCheckpoints = False,
-    onnx: shared.Onnx = True,
-    threads: options.Threads = None,
-    quiet: options.Quiet = False,
+    *,
+    validation: str,
+    quiet: bool,
+    **settings: Any,
 ) -> None:
     """Train one of S3's four rankers: they read query, title and abstract together or apart, two with an example."""
     from rankwell.train import ArchitectureSettings, train_architecture
 
-    settings = ArchitectureSettings(
+    chosen = ArchitectureSettings(
         kind=kind,
         texts=texts,
         clean=clean,
@@ -71,27 +55,10 @@ def architecture(
         list_size=list_size,
         max_tokens=max_tokens,
         query_tokens=query_tokens,
-        measure=measure,
-        epochs=epochs,
-        steps=steps,
-        batch_size=batch_size,
-        accumulate=accumulate,
-        lr=lr,
-        warmup=warmup,
-        weight_decay=weight_decay,
-        dropout=dropout,
-        freeze=freeze,
-        evaluate_every=evaluate_every,
-        save_every=save_every,
-        patience=patience,
-        precision=precision,
-        seed=seed,
-        keep_checkpoints=keep_checkpoints,
-        onnx=onnx,
-        threads=threads,
+        **settings,
     )
     with shared.going_on(out):
         result = train_architecture(
-            pairs, out, model=model, settings=settings, validation=shared.validation_of(validation), quiet=quiet
+            pairs, out, model=model, settings=chosen, validation=shared.validation_of(validation), quiet=quiet
         )
     shared.tell(result, quiet=quiet)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
+
+from rankwell.cli import options
 
 if TYPE_CHECKING:
     from rankwell.train import TrainingResult
@@ -44,6 +48,65 @@ Precision = Annotated[str, typer.Option(help="auto, fp32, bf16 or fp16.")]
 TrainingSeed = Annotated[int, typer.Option("--seed", help="Of new weights, order, dropout and held-out queries.")]
 KeepCheckpoints = Annotated[bool, typer.Option("--keep-checkpoints", help="Do not remove checkpoints at the end.")]
 Onnx = Annotated[bool, typer.Option("--onnx/--no-onnx", help="Write an ONNX file beside the weights.")]
+
+
+class Shared(NamedTuple):
+    """An option of all training: what it is, and its default."""
+
+    option: Any
+    default: Any
+
+
+SHARED: Mapping[str, Shared] = MappingProxyType(
+    {
+        "validation": Shared(Validation, "0.1"),
+        "measure": Shared(Measure, "nDCG@10"),
+        "epochs": Shared(Epochs, 3),
+        "steps": Shared(Steps, None),
+        "batch_size": Shared(BatchSize, 16),
+        "accumulate": Shared(Accumulate, 1),
+        "lr": Shared(Lr, 2e-5),
+        "warmup": Shared(Warmup, 0.1),
+        "weight_decay": Shared(WeightDecay, 0.01),
+        "dropout": Shared(Dropout, None),
+        "freeze": Shared(Freeze, "none"),
+        "evaluate_every": Shared(EvaluateEvery, None),
+        "save_every": Shared(SaveEvery, None),
+        "patience": Shared(Patience, None),
+        "precision": Shared(Precision, "auto"),
+        "seed": Shared(TrainingSeed, 42),
+        "keep_checkpoints": Shared(KeepCheckpoints, False),
+        "onnx": Shared(Onnx, True),
+        "threads": Shared(options.Threads, None),
+        "quiet": Shared(options.Quiet, False),
+    }
+)
+Command = Callable[..., None]
+
+
+def with_training_options(**changed: Any) -> Callable[[Command], Command]:
+    """Give a command the options of all training, behind its own; it gets those that are settings as `**settings`.
+
+    `changed` has other defaults by name, or a `Shared` where the help differs too. The command line is made of a
+    function's signature, so that is what is added to.
+    """
+    chosen = dict(SHARED)
+    for name, change in changed.items():
+        chosen[name] = change if isinstance(change, Shared) else SHARED[name]._replace(default=change)
+
+    def add(command: Command) -> Command:
+        whole = inspect.signature(command, eval_str=True)
+        own = [part for name, part in whole.parameters.items() if name not in SHARED and name != "settings"]
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=shared.default, annotation=shared.option)
+            for name, shared in chosen.items()
+        ]
+        parameters = [*(part.replace(kind=inspect.Parameter.KEYWORD_ONLY) for part in own), *added]
+        command.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]  # inspect looks there
+        command.__annotations__ = {part.name: part.annotation for part in parameters}
+        return command
+
+    return add
 
 
 def validation_of(told: str) -> float | str:
