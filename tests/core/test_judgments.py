@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+
 import pandas as pd
 import pytest
 
@@ -69,3 +71,10 @@ def test_a_grade_in_a_frame_that_is_not_a_whole_number_is_refused(grade: object)
 def test_whole_grades_that_a_frame_holds_as_floats_are_whole() -> None:
     table = pd.DataFrame({"qid": ["1"], "docno": ["a"], "grade": [2.0]})
     assert Judgments.from_frame(table).to_dict() == {"1": {"a": 2}}
+
+
+def test_judgments_travel_between_processes() -> None:
+    judgments = Judgments(ROWS)
+    again = pickle.loads(pickle.dumps(judgments))  # noqa: S301 -- our own bytes, made a moment ago
+    assert again == judgments
+    assert list(again.rows()) == list(judgments.rows())

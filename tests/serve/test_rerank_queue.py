@@ -263,8 +263,8 @@ def test_a_queue_that_closes_ends_those_who_wait() -> None:
     assert not [thread.name for thread in left if thread.name.startswith("rankwell-rerank")]
 
 
-def test_stages_without_a_cross_encoder_are_refused(queue: RerankQueue) -> None:
-    with pytest.raises(ParameterError, match="expected a cross-encoder"):
+def test_stages_without_a_reranker_are_refused(queue: RerankQueue) -> None:
+    with pytest.raises(ParameterError, match="expected a re-ranker"):
         queue.submit(a_run, a_run(["text"]))  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="waiting"):
         RerankQueue(waiting=0)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from architecture_pairs import review_pairs
 
+from architecture_pairs import review_pairs
 from rankwell.core import ParameterError
 from rankwell.encode.folder import ModelFolder
 from rankwell.encode.tokens import Tokenizer

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from architecture_pairs import review_pairs
 from typer.testing import CliRunner
 
+from architecture_pairs import review_pairs
 from rankwell.cli import app
 from rankwell.core import Document, Judgments, ParameterError, Queries, RankwellError, Run
 from rankwell.rerank import ArchitectureRanker, RerankWishes, reranker

@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from rankwell.cli import app
 from rankwell.core import Document, ParameterError, Queries, RankwellError, Run
+from rankwell.core.scales import sigmoid
 from rankwell.encode.tokens import Tokenizer
-from rankwell.rerank import CrossEncoder, Duo, Interpolate, Passages, RerankWishes, reranker
+from rankwell.rerank import CrossEncoder, Duo, Interpolate, Passages, RerankWishes, reranker, usual_depth
 from rankwell.rerank.duo_scorer import DuoScorer
 from rankwell.rerank.duo_tokens import TripleTokens
 from rankwell.train import DuoSettings, Pair, PairsWriter, TrainingResult, open_pairs, train_duo
@@ -130,7 +131,7 @@ def test_the_scorer_equals_torch_whatever_else_is_compared(place: Path, trained:
     assert model.config.type_vocab_size == 3
     scorer = DuoScorer(str(folder), threads=2)
     triples = list(triples_of_run(first_run(place), "q0", 5).values())
-    ours = scorer.logits(triples)[:, 0]
+    ours = scorer.of_triples(triples)[:, 0]
     theirs = []
     for one in scorer._tokens(triples):
         ids, types = (torch.from_numpy(part)[None] for part in one[:2])
@@ -138,7 +139,7 @@ def test_the_scorer_equals_torch_whatever_else_is_compared(place: Path, trained:
             theirs.append(float(model(input_ids=ids, token_type_ids=types).logits))
     assert ours == pytest.approx(theirs, abs=1e-4)
     assert np.ptp(ours) > 1
-    assert scorer.logits(triples[::-1])[::-1, 0] == pytest.approx(ours, abs=1e-5)
+    assert scorer.of_triples(triples[::-1])[::-1, 0] == pytest.approx(ours, abs=1e-5)
 
 
 def test_padding_changes_no_logit_in_torch(place: Path, trained: TrainingResult) -> None:
@@ -181,7 +182,7 @@ def test_the_stage_sums_the_probabilities_of_all_comparisons(place: Path, traine
     folder = str(trained.folder.model)
     stage, run = Duo(folder, k=3, quiet=True), first_run(place)
     found, triples = stage(run), triples_of_run(run, "q0", 3)
-    won = dict(zip(triples, DuoScorer(folder).probabilities(list(triples.values())), strict=True))
+    won = dict(zip(triples, sigmoid(DuoScorer(folder).of_triples(list(triples.values()))[:, 0]), strict=True))
     for one in run["q0"].docnos[:3].tolist():
         expected = sum(chance for (first, _), chance in won.items() if first == one)
         assert dict(found["q0"])[one] == pytest.approx(expected, abs=1e-5)
@@ -223,6 +224,7 @@ def test_duo_is_mixed_with_the_run_it_re_ranks(place: Path, trained: TrainingRes
 def test_a_folder_says_that_it_compares(trained: TrainingResult) -> None:
     folder = str(trained.folder.model)
     assert isinstance(reranker(folder, RerankWishes(k=5)), Duo)
+    assert reranker(folder).k == usual_depth(folder) == 20  # and not 100, which would be 9,900 comparisons a query
     with pytest.raises(ParameterError, match=r"rankwell\.rerank\.reranker makes the stage of a duo model"):
         CrossEncoder(folder, quiet=True).check()
     with pytest.raises(ParameterError, match=r"passages: .* compares whole documents two by two"):

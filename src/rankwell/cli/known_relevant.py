@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankwell.core import ParameterError
+from rankwell.core.errors import Phrase
 
 if TYPE_CHECKING:
     from rankwell.core import Judgments
@@ -27,8 +28,11 @@ def known_relevant(told: str | None) -> Judgments | str | None:
     return told
 
 
-def known_ids(relevant: Judgments | str | None) -> set[str]:
-    """The documents that judgments call relevant."""
-    if relevant is None or isinstance(relevant, str):
-        return set()
-    return {docno for qid in relevant for docno in relevant.relevant(qid)}
+def example_text(told: str | None) -> str | None:
+    """The text itself, for words that no judgments are about."""
+    found = known_relevant(told)
+    if found is not None and not isinstance(found, str):
+        raise ParameterError(
+            "--relevant", expected="the text of a relevant abstract", found=Phrase(f"judgments in {told}")
+        )
+    return found

@@ -102,7 +102,17 @@ Rerank = Annotated[
     str | None,
     typer.Option("--rerank", help="Re-rank the top with this cross-encoder.", autocompletion=completing.cross_encoders),
 ]
-Depth = Annotated[int, typer.Option("--depth", help="How many documents are re-ranked.")]
+Depth = Annotated[
+    int | None,
+    typer.Option("--depth", help="How many documents are re-ranked; 100 by default, 20 by a model that compares them."),
+]
+Relevant = Annotated[
+    str | None,
+    typer.Option(
+        "--relevant",
+        help="For models that read an example: judgments (a file), or the text of a relevant abstract.",
+    ),
+]
 Template = Annotated[
     str | None, typer.Option("--document", help="The text a model reads: '{title} {abstract}'; all fields by default.")
 ]

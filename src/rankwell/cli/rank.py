@@ -38,12 +38,13 @@ def rank(
     hnsw: options.Hnsw = False,
     variants: options.Variants = 0,
     rerank: options.Rerank = None,
-    depth: options.Depth = 100,
+    depth: options.Depth = None,
     document: options.Template = None,
     passages: options.Passages = None,
     aggregate: options.Aggregate = None,
     interpolate: options.Interpolate = None,
     precision: options.Precision = None,
+    relevant: options.Relevant = None,
     query_field: Annotated[
         str | None, typer.Option(help="Which wording of the queries: question, narrative, ...")
     ] = None,
@@ -54,19 +55,19 @@ def rank(
     quiet: options.Quiet = False,
 ) -> None:
     """Rank documents for many queries and write a TREC run."""
+    from rankwell.cli.known_relevant import known_relevant
     from rankwell.clickhouse import open_index
     from rankwell.collections import read_any_queries, write_run
     from rankwell.pipelines import RankerOptions, RerankOptions
 
-    deep = k if rerank is None else max(k, depth)
+    again = None
+    if rerank is not None:
+        how = (depth, document, passages, aggregate, interpolate, precision, query_field, threads, quiet)
+        again = RerankOptions(rerank, *how, known_relevant(relevant))
+    deep = k if again is None else again.deep(k)
     words = (deep, match, filter, k1, b, idf, weights, rm3, rm3_settings, query_field, threads)
     chosen = RankerOptions(*words, dense, hybrid, vectors, hnsw, variants)
     asked, index = read_any_queries(queries, split), open_index(folder)
-    again = None
-    if rerank is not None:
-        again = RerankOptions(
-            rerank, depth, document, passages, aggregate, interpolate, precision, query_field, threads, quiet
-        )
     started = time.perf_counter()
     if on is None:
         stage = chosen.ranker(index, asked.texts(query_field))

@@ -34,7 +34,13 @@ def rerank(
     out: options.RunOut,
     index: Annotated[str | None, typer.Option(help="The index with the documents: a folder, or in ClickHouse.")] = None,
     documents: Annotated[str | None, typer.Option(help="A collection with the documents, instead of an index.")] = None,
-    k: Annotated[int, typer.Option("-k", help="How many documents a query; the others stay below.")] = 100,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            help="How many documents a query; the others stay below. 100 by default, 20 by a model that compares them.",
+        ),
+    ] = None,
     document: Annotated[
         str | None, typer.Option(help="The document's text: '{title} {abstract}'; all fields by default.")
     ] = None,
@@ -63,16 +69,13 @@ def rerank(
     ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep scores.")] = False,
     tag: Annotated[str | None, typer.Option(help="The new run's name; the model's by default.")] = None,
-    relevant: Annotated[
-        str | None,
-        typer.Option(help="For models that read an example: judgments (a file), or the text of a relevant abstract."),
-    ] = None,
+    relevant: options.Relevant = None,
     on: options.On = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Re-rank the top of a run with a model that reads query and document. Scores are kept: a second time is quick."""
-    from rankwell.cli.known_relevant import known_ids, known_relevant
+    from rankwell.cli.known_relevant import known_relevant
     from rankwell.clickhouse import open_index
     from rankwell.collections import read_any_queries, read_run, write_run
     from rankwell.core import ParameterError
@@ -105,7 +108,7 @@ def rerank(
     stage.check()
     first = replace(read_run(run), queries=read_any_queries(queries, split))
     if documents is not None:
-        first = _with_documents(first, k, documents, known_ids(wishes.relevant), quiet=quiet)
+        first = _with_documents(first, again, documents, quiet=quiet)
     with _going_on(again.tally, kept=again.keeps_scores and not no_cache):
         new = stage(first)
     write_run(out, replace(new, tag=tag or new.tag), "trec")
@@ -120,12 +123,12 @@ def _on(on: str, threads: int | None, reranker: Reranker) -> Stage:
     return RerankOn(reranker, Address.parse(on, threads))
 
 
-def _with_documents(run: Run, k: int, collection: str, others: set[str], *, quiet: bool) -> Run:
+def _with_documents(run: Run, reranker: Reranker, collection: str, *, quiet: bool) -> Run:
     """The run with the texts of those documents that will be read."""
     from rankwell.cli.session import reading
     from rankwell.collections import open_collection
 
-    wanted = set(run.top(k).docnos.tolist()) | others
+    wanted = set(run.top(reranker.k).docnos.tolist()).union(*map(reranker.also_reads, run.qids))
     texts: dict[str, Document] = {}
     with reading("reading", "documents", quiet=quiet) as how:
         for document in open_collection(collection).documents(how):

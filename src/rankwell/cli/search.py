@@ -34,28 +34,35 @@ def search(
     hnsw: options.Hnsw = False,
     variants: options.Variants = 0,
     rerank: options.Rerank = None,
-    depth: options.Depth = 100,
+    depth: options.Depth = None,
     document: options.Template = None,
     passages: options.Passages = None,
     aggregate: options.Aggregate = None,
     interpolate: options.Interpolate = None,
     precision: options.Precision = None,
+    relevant: Annotated[
+        str | None, typer.Option(help="For models that read an example: the text of a relevant abstract.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show why each document stands where it does.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Search an index: by words, by embeddings or both, and let a cross-encoder re-rank the top."""
+    from rankwell.cli.known_relevant import example_text
     from rankwell.clickhouse import open_index
     from rankwell.match import parse_match
     from rankwell.pipelines import Explained, RankerOptions, RerankOptions
     from rankwell.report.cells import one_line
 
     index = open_index(folder)
-    deep = k if rerank is None else max(k, depth)
+    again = None
+    if rerank is not None:
+        how = (depth, document, passages, aggregate, interpolate, precision)
+        again = RerankOptions(rerank, *how, quiet=True, relevant=example_text(relevant))
+    deep = k if again is None else again.deep(k)
     chosen = RankerOptions(
         deep, match, filter, k1, b, idf, weights, rm3, rm3_settings, None, 1, dense, hybrid, vectors, hnsw, variants
     )
-    again = rerank and RerankOptions(rerank, depth, document, passages, aggregate, interpolate, precision, quiet=True)
-    found = Explained(index, chosen, again or None, words)
+    found = Explained(index, chosen, again, words)
     asked = parse_match(match).words(words)
     marks = (BOLD, PLAIN) if sys.stdout.isatty() else ("[", "]")
     rows = []

@@ -58,6 +58,10 @@ class Judgments(Mapping[str, Mapping[str, int]]):
     def __len__(self) -> int:
         return len(self._grades)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For work that travels."""
+        return Judgments.from_dict, (self.to_dict(),)
+
     def __repr__(self) -> str:
         return f"Judgments({self.count} judgments of {len(self)} queries)"
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from rankwell.core.run import Run
 
 Values = npt.NDArray[np.float64]
+
+
+def sigmoid(logits: npt.NDArray[np.floating[Any]]) -> Values:
+    """1 / (1 + e^-x), without an overflow."""
+    found: Values = 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
+    return found
 
 
 def unit(run: Run) -> Values:

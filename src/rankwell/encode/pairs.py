@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankwell.core.errors import ParameterError, RankwellError
 from rankwell.core.fingerprint import fingerprint
 from rankwell.core.progress import SILENT, Progress
+from rankwell.core.scales import sigmoid
 from rankwell.encode.export import PAIRS, Export
 from rankwell.encode.folder import ModelFolder
 from rankwell.encode.opening import open_model
@@ -96,7 +97,7 @@ class PairScorer:
 
     def probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
         """The sigmoid of a score, which for two labels is their softmax."""
-        return (0.5 * (1 + np.tanh(0.5 * scores.astype(np.float64)))).astype(np.float32)
+        return sigmoid(scores).astype(np.float32)
 
     def fingerprint(self) -> str:
         """Over everything that a logit depends on besides the pair."""

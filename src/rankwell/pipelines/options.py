@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rankwell.core import ParameterError, Stage
+from rankwell.core import Judgments, ParameterError, Stage
 from rankwell.index import Index
 from rankwell.rank import BM25, RM3, Dense, Hybrid, SimilarQueries, query_variants
 
 if TYPE_CHECKING:
-    from rankwell.rerank import CrossEncoder, Reranker
+    from rankwell.rerank import Reranker
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class RerankOptions:
     """The second stage of `search` and `rank`."""
 
     model: str
-    depth: int = 100
+    depth: int | None = None  # as deep as the model usually goes
     document: str | None = None
     passages: str | None = None
     aggregate: str | None = None
@@ -116,6 +116,13 @@ class RerankOptions:
     query_field: str | None = None
     threads: int | None = None
     quiet: bool = False
+    relevant: Judgments | str | None = field(default=None, repr=False)
+
+    def deep(self, k: int) -> int:
+        """How many documents the first stage has to find where k are wanted in the end."""
+        from rankwell.rerank import usual_depth
+
+        return max(k, usual_depth(self.model) if self.depth is None else self.depth)
 
     def reranker(self, index: Index) -> Reranker:
         """The re-ranker alone: a cross-encoder, or what the model's folder says it is."""
@@ -128,21 +135,12 @@ class RerankOptions:
             passages=None if self.passages is None else Passages.parse(self.passages),
             aggregate=self.aggregate,
             precision=self.precision,
+            relevant=self.relevant,
             index=index,
             threads=self.threads,
             quiet=self.quiet,
         )
         return reranker(self.model, wishes)
-
-    def cross_encoder(self, index: Index) -> CrossEncoder:
-        """The re-ranker alone, where it is one that scores a document without looking at others."""
-        from rankwell.rerank import CrossEncoder
-
-        found = self.reranker(index)
-        if not isinstance(found, CrossEncoder):
-            expected = "a model that scores one document at a time"
-            raise ParameterError("rerank", expected=expected, found=f"{self.model}, a {type(found).__name__} model")
-        return found
 
     def stage(self, index: Index) -> Stage:
         """The re-ranker, mixed with the first stage where that is asked for."""

@@ -16,7 +16,7 @@ from rankwell.rerank.loading import load_scorer
 from rankwell.rerank.parade import Parade
 from rankwell.rerank.passages import Passages
 from rankwell.rerank.ranker_record import RankerRecord, read_record
-from rankwell.rerank.rankers import RANKERS, Ranker, record_of, reranker
+from rankwell.rerank.rankers import RANKERS, Ranker, record_of, reranker, usual_depth
 from rankwell.rerank.reranker import Reranker, RerankWishes
 from rankwell.rerank.score_cache import ScoreCache, clear_scores, kept_bytes
 from rankwell.rerank.scorer import Scorer
@@ -63,4 +63,5 @@ __all__ = [
     "reranker",
     "save_linear",
     "trace",
+    "usual_depth",
 ]

@@ -29,7 +29,8 @@ class Candidates:
         documents: Mapping[str, Document],
         texts: Callable[[Document], Sequence[str]],
     ) -> None:
-        self._run, self._k, self._queries, self._documents, self._texts = run, k, queries, documents, texts
+        self._run, self._k, self._queries, self._texts = run, k, queries, texts
+        self.documents = documents
         self.count = int((run.ranks <= k).sum())
         self.done = 0
         self.empty = 0  # documents without a text
@@ -57,7 +58,7 @@ class Candidates:
         start = int(self._run.offsets[place])
         end = min(int(self._run.offsets[place + 1]), start + self._k)
         for row, docno in enumerate(self._run.docnos[start:end].tolist(), start):
-            document = self._documents.get(docno)
+            document = self.documents.get(docno)
             if document is None:
                 continue
             texts = self._texts(document)

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
-from rankwell.core import Document, ParameterError, Run, Template, fingerprint
+from rankwell.core import Document, Run, Template
 from rankwell.core.arrays import Floats, Integers
-from rankwell.core.progress import Progress
 from rankwell.core.scales import Values
 from rankwell.index import Index
 from rankwell.rerank.aggregators import aggregator
-from rankwell.rerank.candidates import BLOCK, Candidates
+from rankwell.rerank.candidates import BLOCK
 from rankwell.rerank.linear_model import LinearModel
 from rankwell.rerank.loading import load_scorer
 from rankwell.rerank.passages import Passages
-from rankwell.rerank.placing import Rescored, placed
-from rankwell.rerank.reranker import Reranker
+from rankwell.rerank.placing import Rescored
+from rankwell.rerank.reranker import DEPTH, KINDS, MISSING, Reranker
 from rankwell.rerank.score_cache import ScoreCache
 from rankwell.rerank.scorer import Scorer
 from rankwell.rerank.scoring import PairScores, reported, wanted_at_once
 from rankwell.rerank.tally import Tally
-from rankwell.rerank.texts import DocumentTexts, check_fields, document_texts, query_texts
-
-log = logging.getLogger(__name__)
-
-KINDS = ("logit", "probability")
-MISSING = ("error", "below")
-HOW = ("cache", "threads", "quiet", "tally")  # parameters that the result does not depend on
-OF_SCORER = ("max_tokens", "query_tokens", "precision")
+from rankwell.rerank.texts import DocumentTexts
 
 
 @dataclass(frozen=True)
@@ -54,8 +47,13 @@ class CrossEncoder(Reranker):
     named), so that no pair is scored twice. `tally` counts what was done.
     """
 
+    of_scorer: ClassVar[tuple[str, ...]] = ("max_tokens", "query_tokens", "precision")
+    choices: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType(
+        {"aggregate_as": KINDS, "scores": KINDS, "missing": MISSING}
+    )
+
     model: str | Scorer
-    k: int = 100
+    k: int = DEPTH
     document: str | None = None
     query_field: str | None = None
     passages: Passages | None = None
@@ -73,24 +71,8 @@ class CrossEncoder(Reranker):
     tally: Tally = field(default_factory=Tally, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ParameterError("k", expected="a number of documents, at least 1", found=self.k)
+        super().__post_init__()
         aggregator(self.aggregate)
-        choices = {"aggregate_as": KINDS, "scores": KINDS, "missing": MISSING}
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise ParameterError(name, expected=" or ".join(known), found=getattr(self, name))
-        if self.document is not None:
-            Template(self.document)
-        given = [name for name in (*OF_SCORER, "threads") if getattr(self, name) is not None]
-        if given and not isinstance(self.model, str):
-            expected = "nothing, because the model is a scorer with settings of its own"
-            raise ParameterError(given[0], expected=expected, found=getattr(self, given[0]))
-
-    @property
-    def name(self) -> str:
-        """A short name for runs."""
-        return Path(self.model).name if isinstance(self.model, str) else type(self.model).__name__
 
     def scorer(self) -> Scorer:
         """The model, loaded; once a process."""
@@ -104,33 +86,13 @@ class CrossEncoder(Reranker):
             threads=self.threads,
         )
 
-    def check(self) -> None:
-        """Refuse an unknown model, one that does not rank, and fields that the index does not have."""
-        scorer = self.scorer()
-        scorer.scores(scorer.logits([]))  # a model that cannot rank says so here
-        if self.document is not None and self.index is not None:
-            Template(self.document).check(self.index.fields)
-
-    def parameters(self) -> dict[str, Any]:
-        """What the result depends on."""
-        return {name: value for name, value in super().parameters().items() if name not in HOW}
-
-    def fingerprint(self) -> str:
-        """Over the weights and not their name: a folder may be filled anew."""
-        chosen = {name: value for name, value in self.parameters().items() if name not in OF_SCORER}
-        return fingerprint([type(self).__qualname__, self.version, {**chosen, "model": self._weights}])
-
-    def apply(self, run: Run) -> Run:
-        """Re-rank the top."""
-        documents = run.documents if self.index is None else self.index.documents
-        return replace(placed(run, self.rescore(run)), tag=self.name, documents=documents)
-
     def rescore(self, run: Run) -> Rescored:
         """The new scores alone."""
         scorer = self.scorer()
-        candidates = self._candidates(run)
-        found = Rescored(np.zeros(len(run), dtype=bool), np.zeros(len(run)))
-        with reported(scorer, self.tally), self._progress(candidates) as progress, self.kept_scores() as cache:
+        candidates = self.candidates(run, self.texts_of)
+        found = Rescored.nothing(run)
+        progress = self.progress(candidates, candidates.count if self.passages is None else None)
+        with reported(scorer, self.tally), progress, self.kept_scores() as cache:
             score = PairScores(scorer, cache, self.tally, progress)
             for block in candidates.blocks(max(BLOCK, wanted_at_once(scorer, BLOCK))):
                 rows = [candidate.row for candidate in block]
@@ -139,16 +101,12 @@ class CrossEncoder(Reranker):
                 found.scores[rows] = self.combined(scores, starts)
                 found.chosen[rows] = True
                 self.tally.documents += len(rows)
-        self.tally.empty += candidates.empty
-        if candidates.empty:
-            log.warning("%d documents have no text to score, and stay below the others", candidates.empty)
+        self.count_empty(candidates)
         return found
 
     def kept_scores(self) -> AbstractContextManager[ScoreCache | None]:
-        """What earlier runs left of this scorer, to be opened; nothing where it is not wanted."""
-        if self.cache is False or isinstance(self.scorer(), LinearModel):  # which is quicker than looking up
-            return nullcontext()
-        return ScoreCache(self._weights, None if self.cache is True else self.cache)
+        """None of a linear model, which is quicker than looking up."""
+        return nullcontext() if isinstance(self.scorer(), LinearModel) else super().kept_scores()
 
     def texts_of(self, document: Document) -> list[str]:
         """The texts to score of a document: as many as its score depends on, none where it has no text."""
@@ -167,24 +125,5 @@ class CrossEncoder(Reranker):
         return found
 
     @cached_property
-    def _weights(self) -> str:
-        """The scorer's fingerprint, which takes long enough to be made only once."""
-        return self.scorer().fingerprint()
-
-    @cached_property
     def _texts(self) -> DocumentTexts:
         return DocumentTexts(None if self.document is None else Template(self.document), self.passages)
-
-    def _candidates(self, run: Run) -> Candidates:
-        queries = query_texts(run, self.query_field)
-        documents = document_texts(run, self.k, self.index, allow_missing=self.missing == "below")
-        if self.document is not None and self.index is None:
-            check_fields(Template(self.document), run, documents)
-        return Candidates(run, self.k, queries, documents, self.texts_of)
-
-    def _progress(self, candidates: Candidates) -> Progress:
-        """A display in pairs; nobody knows the number of passages before, so documents tell how far it is."""
-        total = candidates.count if self.passages is None else None
-        progress = Progress(f"re-ranking ({self.name})", unit="pairs", total=total, quiet=self.quiet)
-        progress.watch(lambda: candidates.done, candidates.count)
-        return progress

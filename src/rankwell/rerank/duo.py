@@ -5,31 +5,30 @@ from __future__ import annotations
 import logging
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from rankwell.core import Document, ParameterError, Run, Template, fingerprint
+from rankwell.core import Run, Template
 from rankwell.core.progress import Progress
-from rankwell.core.scales import Values
+from rankwell.core.scales import Values, sigmoid
 from rankwell.index import Index
 from rankwell.rerank.candidates import Candidate, Candidates
 from rankwell.rerank.duo_aggregates import duo_aggregate
-from rankwell.rerank.duo_scorer import DuoScorer, load_duo
-from rankwell.rerank.placing import Rescored, placed
+from rankwell.rerank.duo_scorer import compared, load_duo
+from rankwell.rerank.placing import Rescored
 from rankwell.rerank.ranker_record import RankerRecord
 from rankwell.rerank.reranker import Reranker, RerankWishes
+from rankwell.rerank.scorer import Scorer
 from rankwell.rerank.scoring import reported
 from rankwell.rerank.tally import Tally
-from rankwell.rerank.texts import DocumentTexts, check_fields, document_texts, query_texts
+from rankwell.rerank.texts import DocumentTexts
 
 log = logging.getLogger(__name__)
 
-MISSING = ("error", "below")
-HOW = ("precision", "threads", "quiet", "tally")  # parameters that the result, or its weights, do not depend on
+DEPTH = 20  # 380 comparisons a query
 ALONE = ("passages", "aggregate_as", "scores", "max_tokens", "query_tokens")  # what a duo model knows nothing of
 
 
@@ -49,9 +48,10 @@ class Duo(Reranker):
     """
 
     keeps_scores: ClassVar[bool] = False
+    of_scorer: ClassVar[tuple[str, ...]] = ("precision",)
 
-    model: str
-    k: int = 20
+    model: str | Scorer
+    k: int = DEPTH
     document: str | None = None
     query_field: str | None = None
     aggregate: str = "sum"
@@ -64,51 +64,24 @@ class Duo(Reranker):
     tally: Tally = field(default_factory=Tally, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ParameterError("k", expected="a number of documents, at least 1", found=self.k)
+        super().__post_init__()
         duo_aggregate(self.aggregate)
-        if self.missing not in MISSING:
-            raise ParameterError("missing", expected=" or ".join(MISSING), found=self.missing)
-        if self.document is not None:
-            Template(self.document)
 
-    @property
-    def name(self) -> str:
-        """A short name for runs."""
-        return Path(self.model).name
-
-    def scorer(self) -> DuoScorer:
+    def scorer(self) -> Scorer:
         """The model, loaded; once a process."""
+        if not isinstance(self.model, str):
+            return self.model
         return load_duo(self.model, precision=self.precision, threads=self.threads)
-
-    def check(self) -> None:
-        """Refuse a model that does not compare, and fields that the index does not have."""
-        self.scorer()
-        if self.document is not None and self.index is not None:
-            Template(self.document).check(self.index.fields)
-
-    def parameters(self) -> dict[str, Any]:
-        """What the result depends on."""
-        return {name: value for name, value in super().parameters().items() if name not in HOW}
-
-    def fingerprint(self) -> str:
-        """Over the weights and not their name."""
-        return fingerprint(["Duo", self.version, {**self.parameters(), "model": self._weights}])
 
     def inferences(self, run: Run) -> int:
         """How many comparisons the run needs, if all its documents have a text."""
         aggregate = duo_aggregate(self.aggregate)
         return sum(aggregate.inferences(min(int(count), self.k)) for count in np.diff(run.offsets))
 
-    def apply(self, run: Run) -> Run:
-        """Re-rank the top."""
-        documents = run.documents if self.index is None else self.index.documents
-        return replace(placed(run, self.rescore(run)), tag=self.name, documents=documents)
-
     def rescore(self, run: Run) -> Rescored:
         """The new scores alone."""
-        scorer, candidates, count = self.scorer(), self._candidates(run), self.inferences(run)
-        found = Rescored(np.zeros(len(run), dtype=bool), np.zeros(len(run)))
+        scorer, candidates, count = self.scorer(), self.candidates(run, self._texts), self.inferences(run)
+        found = Rescored.nothing(run)
         if not self.quiet:
             log.warning("%s: %s comparisons for %s queries", self.name, f"{count:,}", f"{len(run.qids):,}")
         progress = Progress(f"comparing ({self.name})", unit="comparisons", total=count, quiet=self.quiet)
@@ -118,39 +91,24 @@ class Duo(Reranker):
                 found.scores[rows] = self._scores(qid, some, scorer, progress)
                 found.chosen[rows] = True
                 self.tally.documents += len(rows)
-        self.tally.empty += candidates.empty
-        if candidates.empty:
-            log.warning("%d documents have no text to compare, and stay below the others", candidates.empty)
+        self.count_empty(candidates)
         return found
 
-    def _scores(self, qid: str, some: list[Candidate], scorer: DuoScorer, progress: Progress) -> Values:
+    def _scores(self, qid: str, some: list[Candidate], scorer: Scorer, progress: Progress) -> Values:
         """The scores of one query's documents."""
         aggregate = duo_aggregate(self.aggregate)
         lots = np.random.default_rng([self.seed, zlib.crc32(qid.encode())])
         against = aggregate.against(len(some), lots)
-        triples = [(some[i].query, some[i].texts[0], some[j].texts[0]) for i, j in np.argwhere(against).tolist()]
+        both = np.argwhere(against).tolist()
+        pairs = [compared(some[i].query, some[i].texts[0], some[j].texts[0]) for i, j in both]
         chances = np.zeros(against.shape)
-        chances[against] = scorer.probabilities(triples, progress)
-        self.tally.pairs += len(triples)
+        chances[against] = sigmoid(scorer.scores(scorer.logits(pairs, progress)))
+        self.tally.pairs += len(pairs)
         return aggregate.scores(chances, against)
-
-    @cached_property
-    def _weights(self) -> str:
-        return self.scorer().fingerprint()
 
     @cached_property
     def _texts(self) -> DocumentTexts:
         return DocumentTexts(None if self.document is None else Template(self.document))
-
-    def _text_of(self, document: Document) -> list[str]:
-        return self._texts(document)
-
-    def _candidates(self, run: Run) -> Candidates:
-        queries = query_texts(run, self.query_field)
-        documents = document_texts(run, self.k, self.index, allow_missing=self.missing == "below")
-        if self.document is not None and self.index is None:
-            check_fields(Template(self.document), run, documents)
-        return Candidates(run, self.k, queries, documents, self._text_of)
 
 
 def by_query(run: Run, candidates: Candidates) -> Iterator[tuple[str, list[Candidate]]]:
@@ -164,12 +122,14 @@ def by_query(run: Run, candidates: Candidates) -> Iterator[tuple[str, list[Candi
 class DuoRanker:
     """`"kind": "duo"`."""
 
+    depth = DEPTH
+
     def stage(self, model: str, record: RankerRecord, wishes: RerankWishes) -> Duo:  # noqa: ARG002 -- the scorer reads it
         """The stage of a folder. Scores are never kept: there is nothing that a cache could know them by."""
         wishes.refuse(*ALONE, because=f"{model} compares whole documents two by two")
         return Duo(
             model,
-            k=wishes.k,
+            k=wishes.depth(self.depth),
             document=wishes.document,
             query_field=wishes.query_field,
             aggregate=wishes.aggregate or "sum",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from rankwell.core import FormatError, RankwellError, fingerprint
 from rankwell.core.arrays import Floats
 from rankwell.core.progress import SILENT, Progress
-from rankwell.core.scales import Values
+from rankwell.core.scales import sigmoid
 from rankwell.encode.export import PAIRS, Export
 from rankwell.encode.folder import ModelFolder
 from rankwell.encode.opening import open_model
@@ -24,7 +25,10 @@ DUO = "duo"
 
 
 class DuoScorer:
-    """Gives triples (query, d_i, d_j) the probability that d_i is more relevant than d_j, of a folder's model."""
+    """Gives triples (query, d_i, d_j) the logit of d_i being more relevant than d_j, of a folder's model.
+
+    A `Scorer`: of each pair the second text is two documents, as `compared` makes it.
+    """
 
     def __init__(self, model: str, *, precision: str | None = None, threads: int | None = None) -> None:
         self.model = model
@@ -43,7 +47,11 @@ class DuoScorer:
         """What was cut off so far."""
         return self._tokens.truncated
 
-    def logits(self, triples: Sequence[Triple], progress: Progress = SILENT) -> Floats:
+    def logits(self, pairs: Sequence[tuple[str, str]], progress: Progress = SILENT) -> Floats:
+        """A row of one number a pair."""
+        return self.of_triples([(query, *json.loads(two)) for query, two in pairs], progress)
+
+    def of_triples(self, triples: Sequence[Triple], progress: Progress = SILENT) -> Floats:
         """A row of one number a triple."""
         found = run_all(
             triples,
@@ -63,9 +71,13 @@ class DuoScorer:
             )
         return found
 
-    def probabilities(self, triples: Sequence[Triple], progress: Progress = SILENT) -> Values:
-        """The sigmoid of the logits."""
-        return chances(self.logits(triples, progress)[:, 0])
+    def scores(self, logits: Floats) -> Floats:
+        """The logit."""
+        return logits[:, 0]
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Its sigmoid."""
+        return sigmoid(scores).astype(np.float32)
 
     def fingerprint(self) -> str:
         """Over everything that a probability depends on besides the triple."""
@@ -74,9 +86,9 @@ class DuoScorer:
         return fingerprint([DUO, weights, self._model.backend, self.precision, *budgets])
 
 
-def chances(logits: Floats) -> Values:
-    """The sigmoid, without an overflow."""
-    return 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
+def compared(query: str, one: str, other: str) -> tuple[str, str]:
+    """A triple as a pair, so that it waits, travels and is counted as any other."""
+    return query, json.dumps([one, other])
 
 
 def duo_record(max_tokens: int, query_tokens: int | None) -> RankerRecord:

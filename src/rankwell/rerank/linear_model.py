@@ -20,7 +20,7 @@ from rankwell.core import FormatError, ParameterError, RankwellError, atomic_wri
 from rankwell.core.arrays import Floats, Integers
 from rankwell.core.errors import Phrase
 from rankwell.core.progress import SILENT, Progress
-from rankwell.core.scales import Values
+from rankwell.core.scales import Values, sigmoid
 from rankwell.encode import Truncation
 
 FORMAT, VERSION = "rankwell linear", 1
@@ -98,7 +98,7 @@ class LinearModel:
 
     def probabilities(self, scores: Floats) -> Floats:
         """Its sigmoid."""
-        return (0.5 * (1 + np.tanh(0.5 * scores.astype(np.float64)))).astype(np.float32)
+        return sigmoid(scores).astype(np.float32)
 
     def fingerprint(self) -> str:
         """Over words and weights."""

@@ -11,7 +11,7 @@ from rankwell.rerank.cross_encoder import CrossEncoder
 from rankwell.rerank.parade_reading import BREAK, ParadeReading
 from rankwell.rerank.parade_scorer import load_parade
 from rankwell.rerank.ranker_record import RankerRecord
-from rankwell.rerank.reranker import RerankWishes
+from rankwell.rerank.reranker import DEPTH, RerankWishes
 from rankwell.rerank.scorer import Scorer
 from rankwell.rerank.texts import DocumentTexts
 
@@ -61,12 +61,14 @@ class Parade(CrossEncoder):
 class ParadeRanker:
     """`"kind": "parade"`."""
 
+    depth = DEPTH
+
     def stage(self, model: str, record: RankerRecord, wishes: RerankWishes) -> Parade:
         """The stage of a folder."""
         wishes.refuse("passages", "max_tokens", "query_tokens", because=f"{model} is a PARADE model with its own")
         return Parade(
             model,
-            k=wishes.k,
+            k=wishes.depth(self.depth),
             document=wishes.document,
             query_field=wishes.query_field,
             scores=wishes.scores or "logit",

@@ -15,6 +15,7 @@ from rankwell.core import ParameterError, RankwellError, atomic_write, fingerpri
 from rankwell.core.arrays import Floats
 from rankwell.core.fingerprint import fingerprint_file
 from rankwell.core.progress import SILENT, Progress
+from rankwell.core.scales import sigmoid
 from rankwell.encode.export import TEXTS, Export, make, quantise
 from rankwell.encode.folder import FP32, INT8, PRECISIONS, ModelFolder
 from rankwell.encode.runtime import open_session
@@ -75,7 +76,7 @@ class ParadeScorer:
 
     def probabilities(self, scores: Floats) -> Floats:
         """The sigmoid."""
-        return (0.5 * (1 + np.tanh(0.5 * scores.astype(np.float64)))).astype(np.float32)
+        return sigmoid(scores).astype(np.float32)
 
     def fingerprint(self) -> str:
         """Over everything that a logit depends on besides the pair."""

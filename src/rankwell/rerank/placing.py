@@ -25,6 +25,11 @@ class Rescored:
     chosen: Mask
     scores: Values
 
+    @classmethod
+    def nothing(cls, run: Run) -> Rescored:
+        """None yet."""
+        return cls(np.zeros(len(run), dtype=bool), np.zeros(len(run)))
+
 
 def placed(run: Run, found: Rescored) -> Run:
     """The run with its rescored documents in front, by their new scores.

@@ -14,11 +14,14 @@ from rankwell.rerank.cross_encoder import CrossEncoder
 from rankwell.rerank.duo import DuoRanker
 from rankwell.rerank.parade import ParadeRanker
 from rankwell.rerank.ranker_record import RECORD, RankerRecord, read_record
-from rankwell.rerank.reranker import Reranker, RerankWishes
+from rankwell.rerank.reranker import DEPTH, Reranker, RerankWishes
 
 
 class Ranker(Protocol):
     """One kind of model: how its stage is made."""
+
+    depth: int
+    """How many documents of a query it re-ranks, where nobody says."""
 
     def stage(self, model: str, record: RankerRecord, wishes: RerankWishes) -> Reranker:
         """The stage that runs a model of this kind; refuses wishes that the kind knows nothing of."""
@@ -36,12 +39,20 @@ def reranker(model: str, wishes: RerankWishes | None = None) -> Reranker:
     record = record_of(model)
     if record is None or record.kind not in ARCHITECTURES:
         wishes.refuse("relevant", because=f"{model} reads no relevant abstract")
-    if record is None:
-        return cross_encoder(model, wishes)
+    return cross_encoder(model, wishes) if record is None else _ranker(model, record).stage(model, record, wishes)
+
+
+def usual_depth(model: str) -> int:
+    """How many documents of a query a model re-ranks, where nobody says."""
+    record = record_of(model)
+    return DEPTH if record is None else _ranker(model, record).depth
+
+
+def _ranker(model: str, record: RankerRecord) -> Ranker:
     if record.kind not in RANKERS:
         file = find_model(model) / RECORD
         raise FormatError(file, None, expected=f"a kind among {', '.join(RANKERS)}", found=record.kind)
-    return RANKERS[record.kind].stage(model, record, wishes)
+    return RANKERS[record.kind]
 
 
 def record_of(model: str) -> RankerRecord | None:
@@ -53,7 +64,7 @@ def cross_encoder(model: str, wishes: RerankWishes) -> CrossEncoder:
     """The stage of a plain transformer with a head, or of a linear model."""
     return CrossEncoder(
         model,
-        k=wishes.k,
+        k=wishes.depth(DEPTH),
         document=wishes.document,
         query_field=wishes.query_field,
         passages=wishes.passages,

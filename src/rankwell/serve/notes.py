@@ -44,9 +44,9 @@ def take_notes() -> None:
 
 
 @contextmanager
-def taken_notes() -> Iterator[list[str]]:
-    """The warnings of what runs in this block, in this thread."""
-    found: list[str] = []
+def taken_notes(into: list[str] | None = None) -> Iterator[list[str]]:
+    """The warnings of what runs in this block, in this thread; in the list given, or in a new one."""
+    found: list[str] = [] if into is None else into
     token = _taken.set(found)
     try:
         yield found

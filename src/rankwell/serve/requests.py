@@ -11,6 +11,8 @@ import orjson
 
 from rankwell.core import ParameterError, RankwellError
 from rankwell.pipelines import RankerOptions, RerankOptions
+from rankwell.rerank import usual_depth
+from rankwell.rerank.reranker import DEPTH
 from rankwell.serve.options import Flag, Names, Number, Option, Text, Weights, Whole, option
 from rankwell.serve.settings import ServeSettings
 
@@ -18,6 +20,7 @@ NONE = "none"  # as a re-ranking model: the first stage only
 MOST_PARAMETERS = 100
 MOST_EXPLAINED = 100  # documents: each is analysed, and read by the model once more
 MOST_FEEDBACK = 100  # documents and terms of RM3
+LONGEST_EXAMPLE = 20_000  # characters: more than any model reads
 IDFS = ("lucene", "plain", "robertson", "robertson-raw")
 AGGREGATES = ("first", "max", "mean", "sum")
 
@@ -52,7 +55,9 @@ class SearchRequest:
         None,
         Text("The cross-encoder that re-ranks the top: a name of GET /api/index, or none. Else the server's own."),
     )
-    depth: int = option(100, Whole("How many documents are re-ranked.", 50, low=1))
+    depth: int = option(
+        DEPTH, Whole("How many documents are re-ranked; fewer by a model that compares them.", 50, low=1)
+    )
     document: str | None = option(None, Text("The text that the model reads.", "{title} {abstract}"))
     passages: str | None = option(None, Text("Score passages: words:overlap, or paragraphs.", "150:50"))
     aggregate: str = option("mean", Text("A document's score of its passages'.", "mean", choices=AGGREGATES))
@@ -60,6 +65,7 @@ class SearchRequest:
         None, Number("Mix with the first stage: this much of the model, the rest of the first.", 0.5, high=1.0)
     )
     precision: str | None = option(None, Text("What the model computes with.", "int8", choices=("fp32", "int8")))
+    relevant: str | None = option(None, Text("The text of a relevant abstract, for a model that reads an example."))
     explain: bool = option(False, Flag("Say why each document stands where it does."))
     facets: tuple[str, ...] = option((), Names("Count the matched documents by these metadata columns.", "year"))
     total: bool = option(False, Flag("Count the matched documents; facets do so too."))
@@ -109,6 +115,7 @@ class SearchRequest:
             self.interpolate,
             self.precision,
             quiet=True,
+            relevant=self.relevant,
         )
 
 
@@ -155,7 +162,8 @@ def parse_values(values: Mapping[str, Any], settings: ServeSettings) -> SearchRe
     chosen = read.get("rerank", settings.default_reranker)
     read["rerank"] = None if chosen in (NONE, "") else chosen
     if "depth" not in read:
-        read["depth"] = min(DEFAULTS["depth"], settings.max_depth)
+        model = settings.rerankers.get(read["rerank"] or "")
+        read["depth"] = min(DEPTH if model is None else usual_depth(model), settings.max_depth)
     request = SearchRequest(**read)
     check(request, settings)
     return request
@@ -173,6 +181,10 @@ def check(request: SearchRequest, settings: ServeSettings) -> None:
         found = len(getattr(request, name) or "")
         if found > settings.max_query:
             raise ParameterError(name, expected=f"at most {settings.max_query} characters", found=found)
+    if len(request.relevant or "") > LONGEST_EXAMPLE:
+        raise ParameterError(
+            "relevant", expected=f"at most {LONGEST_EXAMPLE} characters", found=len(request.relevant or "")
+        )
     if request.timeout is not None and request.timeout > settings.timeout:
         raise ParameterError("timeout", expected=f"at most {settings.timeout:g} seconds", found=request.timeout)
     if request.rerank is not None and request.rerank not in settings.rerankers:

@@ -17,7 +17,8 @@ from typing import TypeVar
 from rankwell.core import Document, ParameterError, Run, Stage
 from rankwell.encode import Truncation
 from rankwell.encode.working import cores
-from rankwell.rerank import CrossEncoder, Interpolate, RerankExplanation, Scorer, explain_rerank
+from rankwell.rerank import CrossEncoder, Interpolate, Reranker, RerankExplanation, Scorer, explain_rerank
+from rankwell.serve.notes import taken_notes
 from rankwell.serve.rerank_lane import Call
 from rankwell.serve.rerank_request import (
     QueuedScorer,
@@ -29,6 +30,7 @@ from rankwell.serve.rerank_request import (
 from rankwell.serve.rerank_worker import RerankWorker
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Reranker)
 
 WAITING = 32  # requests
 DOCUMENTS = 4_000  # that all of them together may have scored
@@ -60,16 +62,18 @@ class RerankQueue:
         self._waiters = ThreadPoolExecutor(waiting, thread_name_prefix="rankwell-rerank-waiter")
         self.done = self.shed = self.ended = 0  # requests: answered, refused, timed out or cancelled
 
-    def submit(self, stage: Stage, run: Run, timeout: float | None = None) -> Future[Run]:
-        """Re-rank a run by a cross-encoder, or by one that is interpolated."""
-        encoder = cross_encoder_of(stage)
-        documents = int((run.ranks <= encoder.k).sum())
+    def submit(
+        self, stage: Stage, run: Run, timeout: float | None = None, notes: list[str] | None = None
+    ) -> Future[Run]:
+        """Re-rank a run by a re-ranker, or by one that is interpolated; its warnings are put into `notes`."""
+        reranker = reranker_of(stage)
 
         def work(request: RerankRequest) -> Run:
-            found = self._queued(stage, request).apply(run)
-            return replace(found, tag=encoder.name)
+            with taken_notes(notes):
+                found = self._queued(stage, request).apply(run)
+            return replace(found, tag=reranker.name)
 
-        return self._start(work, documents, timeout)
+        return self._start(work, reranker.inferences(run), timeout)
 
     def check_room(self, documents: int = 1) -> None:
         """Raise as `submit` would now for so many documents: whoever asks first need not rank what nobody re-ranks."""
@@ -80,16 +84,15 @@ class RerankQueue:
             raise RerankQueueFullError(waiting, self.seconds_ahead() / 2)
 
     def explain(
-        self, stage: Stage, query: str, document: Document, timeout: float | None = None
+        self, encoder: CrossEncoder, query: str, document: Document, timeout: float | None = None
     ) -> Future[RerankExplanation]:
         """The passages of a document with their scores, as `explain_rerank` gives them.
 
         At once and without a place in the queue where the document was re-ranked not long ago.
         """
-        encoder = cross_encoder_of(stage)
 
         def work(request: RerankRequest) -> RerankExplanation:
-            return explain_rerank(cross_encoder_of(self._queued(encoder, request)), query, document)
+            return explain_rerank(self._behind_queue(encoder, request), query, document)
 
         pairs = [(query, text) for text in encoder.texts_of(document)]
         if self._worker.remembered(Call(self.load(encoder), pairs)):
@@ -100,11 +103,11 @@ class RerankQueue:
 
     def load(self, stage: Stage) -> Scorer:
         """The model of a stage, loaded; servers do that before the first request comes."""
-        encoder = cross_encoder_of(stage)
-        if not isinstance(encoder.model, str):
-            return encoder.model
+        reranker = reranker_of(stage)
+        if not isinstance(reranker.model, str):
+            return reranker.model
         with self._loading:  # once, however many ask for it
-            return replace(encoder, threads=self.threads).scorer()
+            return reranker.changed(threads=self.threads).scorer()
 
     @property
     def waiting(self) -> int:
@@ -183,25 +186,19 @@ class RerankQueue:
         """The stage with the queue in place of its model."""
         if isinstance(stage, Interpolate):
             return replace(stage, reranker=self._queued(stage.reranker, request))
-        encoder = cross_encoder_of(stage)
-        scorer = QueuedScorer(self.load(encoder), self._worker, request)
+        return self._behind_queue(reranker_of(stage), request)
+
+    def _behind_queue(self, reranker: R, request: RerankRequest) -> R:
+        scorer = QueuedScorer(self.load(reranker), self._worker, request)
+        own = dict.fromkeys(("max_tokens", "query_tokens", "precision", "threads"))
         # The queue has a memory of its own; the one on the disk would be opened and synced at every request.
-        return replace(
-            encoder,
-            model=scorer,
-            max_tokens=None,
-            query_tokens=None,
-            precision=None,
-            threads=None,
-            cache=False,
-            quiet=True,
-        )
+        return reranker.changed(model=scorer, cache=False, quiet=True, **own)
 
 
-def cross_encoder_of(stage: Stage) -> CrossEncoder:
-    """The cross-encoder that a stage is or mixes."""
+def reranker_of(stage: Stage) -> Reranker:
+    """The re-ranker that a stage is or mixes."""
     if isinstance(stage, Interpolate):
-        return cross_encoder_of(stage.reranker)
-    if isinstance(stage, CrossEncoder):
+        return reranker_of(stage.reranker)
+    if isinstance(stage, Reranker):
         return stage
-    raise ParameterError("stage", expected="a cross-encoder, or one that is interpolated", found=type(stage).__name__)
+    raise ParameterError("stage", expected="a re-ranker, or one that is interpolated", found=type(stage).__name__)

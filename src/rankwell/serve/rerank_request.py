@@ -83,6 +83,10 @@ class QueuedScorer:
         self._scorer, self._worker, self._request = scorer, worker, request
         self.truncated = Truncation()
 
+    def __getattr__(self, name: str) -> Any:
+        """What else the model says of itself, such as how it reads."""
+        return getattr(self._scorer, name)
+
     def logits(self, pairs: Sequence[tuple[str, str]], progress: Progress = SILENT) -> Floats:
         """A row for each pair, when the worker has been through all of them."""
         if not pairs:

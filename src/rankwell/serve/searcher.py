@@ -7,12 +7,13 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from rankwell.clickhouse import all_vectors_of
-from rankwell.core import Document, RankwellError, Run
+from rankwell.core import Document, Queries, RankwellError, Run
 from rankwell.encode import find_model
-from rankwell.rerank import RerankExplanation
+from rankwell.rerank import CrossEncoder, RerankExplanation
 from rankwell.serve.notes import taken_notes
 from rankwell.serve.open_index import OpenIndex, warm_up
 from rankwell.serve.requests import SearchRequest
@@ -44,7 +45,7 @@ class Searcher:
         """Refuse models that are not here, or not to be served, at once; `warm_up` finds out whether they can rank."""
         for model in self.settings.rerankers.values():
             find_model(model)
-            SearchRequest().rerank_options(model).cross_encoder(self.indexes.current)
+            SearchRequest().rerank_options(model).reranker(self.indexes.current)
 
     def warm_up(self) -> None:
         """Load kernels and models before anyone waits for them; raises where a re-ranker cannot be used."""
@@ -53,10 +54,10 @@ class Searcher:
             with contextlib.suppress(RankwellError):  # told to those who search by these vectors
                 self.first(SearchRequest(q="warm up", k=1, dense=True, vectors=there.name))
         for model in self.settings.rerankers.values():
-            stage = SearchRequest().rerank_options(model).cross_encoder(self.indexes.current)
+            stage = SearchRequest().rerank_options(model).reranker(self.indexes.current)
             scorer = self.queue.load(stage)
             scorer.scores(scorer.logits([]))  # a model that cannot rank says so here
-            self.queue.explain(stage, "warm", Document("warm", {"text": "up"})).result()
+            self.queue.submit(stage.changed(index=None), _two_documents(), notes=[]).result()
 
     def refresh(self) -> None:
         """Look for a later commit at once: who has just committed calls this."""
@@ -107,7 +108,7 @@ class Searcher:
         """Put the first stage's run into the queue; the run that a model makes of it."""
         found = _found(response)
         stage = request.rerank_options(self._model(request)).stage(found.index)
-        return self.queue.submit(stage, found.runs[found.first - 1][1], timeout)
+        return self.queue.submit(stage, found.runs[found.first - 1][1], timeout, found.notes)
 
     def reranked(
         self, request: SearchRequest, response: SearchResponse, run: Run, waited_ms: float = 0.0
@@ -115,9 +116,11 @@ class Searcher:
         """The response of that run."""
         begun = time.perf_counter()
         found = _found(response)
-        stage = request.rerank_options(self._model(request)).cross_encoder(found.index)
+        stage = request.rerank_options(self._model(request)).reranker(found.index)
 
-        def read(docno: str) -> RerankExplanation:
+        def read(docno: str) -> RerankExplanation | None:
+            if not isinstance(stage, CrossEncoder):  # others read a document beside others
+                return None
             return self.queue.explain(stage, request.q, found.index.documents[docno], self.settings.timeout).result()
 
         with taken_notes() as notes:
@@ -126,7 +129,7 @@ class Searcher:
                 response,
                 stage=RERANKED,
                 results=list(results(again)),
-                warnings=_joined(response.warnings, notes),
+                warnings=_joined(response.warnings, found.notes, notes),
                 found=again,
                 took_ms=response.took_ms + waited_ms + _since(begun),
             )
@@ -164,8 +167,16 @@ def _found(response: SearchResponse) -> Found:
     return response.found
 
 
-def _joined(some: Iterable[str], others: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys((*some, *others)))
+def _joined(*some: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(chain.from_iterable(some)))
+
+
+def _two_documents() -> Run:
+    """A run that any model can re-rank."""
+    documents = {name: Document(name, {"text": name}) for name in ("warm", "up")}
+    return Run.from_dict(
+        {"warm": dict.fromkeys(documents, 1.0)}, queries=Queries.of({"warm": "up"}), documents=documents
+    )
 
 
 def _since(begun: float) -> float:

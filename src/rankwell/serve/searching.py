@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rankwell.clickhouse import facet_of
@@ -24,14 +24,15 @@ MOST_SNIPPETS = 100  # results of a response that have one
 MOST_TEXT = 8_000_000  # characters of stored fields in a response
 MOST_VALUES = 50  # of a facet
 
-Read = Callable[[str], RerankExplanation]
+Read = Callable[[str], RerankExplanation | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
     """What a search has found so far, on the version of the index that it began with.
 
-    `runs` are the runs of each stage under its name; `read` tells what a model read of a document, once one has.
+    `runs` are the runs of each stage under its name; `read` tells what a model read of a document, once one has;
+    `notes` are the warnings of the second stage.
     """
 
     index: Index
@@ -40,6 +41,7 @@ class Found:
     runs: list[tuple[str, Run]]
     first: int  # how many of the runs belong to the first stage
     read: Read | None = None
+    notes: list[str] = field(default_factory=list)
 
     @cached_property
     def asked(self) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rankwell.core.arrays import Floats, Integers
+from rankwell.core.scales import sigmoid
 from rankwell.rerank.duo_aggregates import Sample
-from rankwell.rerank.duo_scorer import chances
 from rankwell.train.duo_tokens import TripleBatches
 from rankwell.train.triples import Triples
 from rankwell.train.validation import BATCH_TOKENS, ranking_measures
@@ -33,7 +33,7 @@ class DuoValidation:
         """The loss, the share of comparisons that come out right, and every measure that has a value."""
         triples, texts = self.batches.triples, self.batches.texts
         logits = logits_of(model, self.batches, self.lengths)
-        won = chances(logits)
+        won = sigmoid(logits)
         scores = np.zeros(len(texts), dtype=np.float64)
         np.add.at(scores, triples.one, won)
         unequal = texts.labels[triples.one] != texts.labels[triples.other]

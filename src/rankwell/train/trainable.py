@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankwell.core import ParameterError, RankwellError
+from rankwell.core.scales import sigmoid
 from rankwell.train.architecture import train_architecture
 from rankwell.train.architecture_settings import ArchitectureSettings
 from rankwell.train.bi_encoder import BiEncoderSettings, train_bi_encoder
@@ -194,7 +195,7 @@ class Duos:
         triples = [(rows[one].query, rows[one].document, rows[other].document) for one, other in both]
         scores = np.zeros(len(rows))
         scorer = load_duo(str(folder / "model"), threads=settings.threads)
-        np.add.at(scores, compared.one, scorer.probabilities(triples))
+        np.add.at(scores, compared.one, sigmoid(scorer.of_triples(triples)[:, 0]))
         return [float(score) for score in scores]
 
 

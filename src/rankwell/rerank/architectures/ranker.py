@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
-from rankwell.core import Document, Judgments, ParameterError, Run, Template, fingerprint
-from rankwell.core.progress import Progress
+from rankwell.core import Document, Judgments, ParameterError, Run, Template
 from rankwell.index import Index
+from rankwell.rerank.architectures.folder import ArchitectureRecord
 from rankwell.rerank.architectures.parts import DocumentParts
 from rankwell.rerank.architectures.relevant import EXAMPLE, RelevantAbstracts
-from rankwell.rerank.architectures.scorer import ArchitectureScorer, load_architecture, packed
-from rankwell.rerank.candidates import Candidate, Candidates
-from rankwell.rerank.placing import Rescored, placed
+from rankwell.rerank.architectures.scorer import load_architecture, packed
+from rankwell.rerank.architectures.table import architecture
+from rankwell.rerank.candidates import Candidate
+from rankwell.rerank.placing import Rescored
 from rankwell.rerank.ranker_record import RankerRecord
-from rankwell.rerank.reranker import Reranker, RerankWishes
-from rankwell.rerank.score_cache import ScoreCache
+from rankwell.rerank.reranker import DEPTH, KINDS, MISSING, Reranker, RerankWishes
+from rankwell.rerank.scorer import Scorer
 from rankwell.rerank.scoring import PairScores, reported
 from rankwell.rerank.tally import Tally
-from rankwell.rerank.texts import check_fields, document_texts, few, query_texts
+from rankwell.rerank.texts import few
 
 log = logging.getLogger(__name__)
-
-KINDS = ("logit", "probability")
-MISSING = ("error", "below")
-HOW = ("cache", "threads", "quiet", "tally")  # parameters that the result does not depend on
 
 Relevant = Judgments | Mapping[str, str] | str
 
@@ -49,8 +46,10 @@ class ArchitectureRanker(Reranker):
     how many they are.
     """
 
-    model: str
-    k: int = 100
+    choices: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType({"scores": KINDS, "missing": MISSING})
+
+    model: str | Scorer
+    k: int = DEPTH
     document: str | None = None
     query_field: str | None = None
     relevant: Relevant | None = field(default=None, repr=False)
@@ -62,56 +61,29 @@ class ArchitectureRanker(Reranker):
     quiet: bool = field(default=False, repr=False, compare=False)
     tally: Tally = field(default_factory=Tally, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ParameterError("k", expected="a number of documents, at least 1", found=self.k)
-        for name, known in {"scores": KINDS, "missing": MISSING}.items():
-            if getattr(self, name) not in known:
-                raise ParameterError(name, expected=" or ".join(known), found=getattr(self, name))
-        if self.document is not None:
-            Template(self.document)
-
-    @property
-    def name(self) -> str:
-        """A short name for runs."""
-        return Path(self.model).name
-
-    def scorer(self) -> ArchitectureScorer:
+    def scorer(self) -> Scorer:
         """The model, loaded; once a process."""
-        return load_architecture(self.model, threads=self.threads)
+        return load_architecture(self.model, threads=self.threads) if isinstance(self.model, str) else self.model
 
     def check(self) -> None:
         """Refuse a model that cannot be loaded, fields that the index has not, and an example that nobody reads."""
-        kind = self.scorer().record.architecture
+        super().check()
+        kind = self._record.architecture
         if self.relevant is not None and not kind.reads_relevant:
             expected = f"nothing, because {self.model} ({kind.kind}) reads no relevant abstract"
             raise ParameterError("relevant", expected=expected, found=self.relevant)
-        if self.document is not None and self.index is not None:
-            Template(self.document).check(self.index.fields)
 
-    def parameters(self) -> dict[str, Any]:
-        """What the result depends on."""
-        return {name: value for name, value in super().parameters().items() if name not in HOW}
-
-    def fingerprint(self) -> str:
-        """Over the weights and not their name: a folder may be filled anew."""
-        return fingerprint([type(self).__qualname__, self.version, {**self.parameters(), "model": self._weights}])
-
-    def apply(self, run: Run) -> Run:
-        """Re-rank the top."""
-        documents = run.documents if self.index is None else self.index.documents
-        return replace(placed(run, self.rescore(run)), tag=self.name, documents=documents)
+    def also_reads(self, qid: str) -> Iterable[str]:
+        """The documents that judgments call relevant to it."""
+        return self.relevant.relevant(qid) if isinstance(self.relevant, Judgments) and qid in self.relevant else ()
 
     def rescore(self, run: Run) -> Rescored:
         """The new scores alone."""
         scorer = self.scorer()
-        documents = document_texts(run, self.k, self.index, allow_missing=self.missing == "below")
-        if self.document is not None and self.index is None:
-            check_fields(Template(self.document), run, documents)
-        candidates = Candidates(run, self.k, query_texts(run, self.query_field), documents, self._texts)
-        examples = _Examples(run, documents, self._parts, self._known(run, documents))
-        found = Rescored(np.zeros(len(run), dtype=bool), np.zeros(len(run)))
-        with reported(scorer, self.tally), self._progress(candidates) as progress, self._kept_scores() as cache:
+        candidates = self.candidates(run, self._texts)
+        examples = _Examples(run, candidates.documents, self._parts, self._known(run, candidates.documents))
+        found, progress = Rescored.nothing(run), self.progress(candidates, candidates.count)
+        with reported(scorer, self.tally), progress, self.kept_scores() as cache:
             score = PairScores(scorer, cache, self.tally, progress)
             for block in candidates.blocks():
                 rows = [candidate.row for candidate in block]
@@ -119,14 +91,14 @@ class ArchitectureRanker(Reranker):
                 found.scores[rows] = scorer.probabilities(scores) if self.scores == "probability" else scores
                 found.chosen[rows] = True
                 self.tally.documents += len(rows)
-        self.tally.empty += candidates.empty
-        if candidates.empty:
-            log.warning("%d documents have no text to score, and stay below the others", candidates.empty)
+        self.count_empty(candidates)
         return found
 
-    @cached_property
-    def _weights(self) -> str:
-        return self.scorer().fingerprint()
+    @property
+    def _record(self) -> ArchitectureRecord:
+        """What the model's folder says of it."""
+        found: ArchitectureRecord = getattr(self.scorer(), "record")  # noqa: B009 -- a scorer that stands for another has it too
+        return found
 
     @cached_property
     def _parts(self) -> DocumentParts:
@@ -139,7 +111,7 @@ class ArchitectureRanker(Reranker):
 
     def _known(self, run: Run, documents: Mapping[str, Document]) -> RelevantAbstracts | None:
         """The relevant abstracts of the run's queries; None where nobody reads them."""
-        if not self.scorer().record.architecture.reads_relevant:
+        if not self._record.architecture.reads_relevant:
             return None
         qids = [qid for qid, ranking in run.rankings() if len(ranking)]
         known = {qid: dict(self._known_of(qid, documents)) for qid in qids}
@@ -151,12 +123,12 @@ class ArchitectureRanker(Reranker):
                 len(qids),
                 few(without),
             )
-        return RelevantAbstracts(known, self.scorer().record.seed, one=True)
+        return RelevantAbstracts(known, self._record.seed, one=True)
 
     def _known_of(self, qid: str, documents: Mapping[str, Document]) -> Iterator[tuple[str, str]]:
         """Document ids and abstracts that are known to be relevant to a query."""
         if isinstance(self.relevant, Judgments):
-            for docno in self.relevant.relevant(qid) if qid in self.relevant else ():
+            for docno in self.also_reads(qid):
                 text = self._parts.body(documents[docno]) if docno in documents else ""
                 if text:
                     yield docno, text
@@ -165,29 +137,23 @@ class ArchitectureRanker(Reranker):
             if text.strip():
                 yield EXAMPLE, text
 
-    def _kept_scores(self) -> AbstractContextManager[ScoreCache | None]:
-        if self.cache is False:
-            return nullcontext()
-        return ScoreCache(self._weights, None if self.cache is True else self.cache)
-
-    def _progress(self, candidates: Candidates) -> Progress:
-        progress = Progress(f"re-ranking ({self.name})", unit="pairs", total=candidates.count, quiet=self.quiet)
-        progress.watch(lambda: candidates.done, candidates.count)
-        return progress
-
 
 class ArchitectureStage:
     """`"kind"`: one of the four."""
+
+    depth = DEPTH
 
     def stage(self, model: str, record: RankerRecord, wishes: RerankWishes) -> ArchitectureRanker:
         """The stage of a folder."""
         it_is = f"{model} is a model of the kind {record.kind}, which"
         wishes.refuse("max_tokens", "query_tokens", because=f"{it_is} has its own")
         wishes.refuse("passages", "aggregate", "aggregate_as", because=f"{it_is} reads documents whole")
+        if not architecture(record.kind, record.settings.get("texts")).reads_relevant:
+            wishes.refuse("relevant", because=f"{it_is} reads no relevant abstract")
         wishes.refuse("precision", because=f"{it_is} is run in fp32")
         return ArchitectureRanker(
             model,
-            k=wishes.k,
+            k=wishes.depth(self.depth),
             document=wishes.document,
             query_field=wishes.query_field,
             relevant=wishes.relevant,

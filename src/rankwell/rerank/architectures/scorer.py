@@ -15,6 +15,7 @@ from rankwell.core import RankwellError, fingerprint
 from rankwell.core.arrays import Floats
 from rankwell.core.fingerprint import fingerprint_file
 from rankwell.core.progress import SILENT, Progress
+from rankwell.core.scales import sigmoid
 from rankwell.core.settings import home
 from rankwell.encode import Truncation, find_model
 from rankwell.encode.runtime import SLOWER, open_session
@@ -72,7 +73,7 @@ class ArchitectureScorer:
 
     def probabilities(self, scores: Floats) -> Floats:
         """Its sigmoid."""
-        return (0.5 * (1 + np.tanh(0.5 * scores.astype(np.float64)))).astype(np.float32)
+        return sigmoid(scores).astype(np.float32)
 
     def fingerprint(self) -> str:
         """Over everything that a logit depends on besides the example."""

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from rankwell.clickhouse import all_vectors_of, is_facet
 from rankwell.core import RankwellError
 from rankwell.index import Index
+from rankwell.rerank import usual_depth
 from rankwell.serve.api.errors import problem_for
 from rankwell.serve.page.filters import Filters
 from rankwell.serve.page.ranking import NO_MODEL, Pairs, Ranking
@@ -57,7 +58,8 @@ class Site:
     def usual(self) -> Ranking:
         """How the page ranks where nobody says otherwise."""
         settings = self.service.settings
-        return Ranking(rerank=settings.default_reranker or NO_MODEL, depth=min(DEPTH, settings.max_depth))
+        depth = min(DEPTH, settings.max_depth, usual_depth(settings.rerank) if settings.rerank else DEPTH)
+        return Ranking(rerank=settings.default_reranker or NO_MODEL, depth=depth)
 
     @property
     def usual_pair(self) -> tuple[Ranking, Ranking]:
@@ -94,7 +96,11 @@ class Site:
 
     def request(self, q: str, filters: Filters, ranking: Ranking, **more: Any) -> SearchRequest:
         """The request of the REST API for the same search, with its checks and limits."""
-        return parse_values(request_values(q, filters, ranking, **more), self.service.settings)
+        settings = self.service.settings
+        model = settings.rerankers.get(ranking.rerank)
+        if model is not None and ranking.depth == self.usual.depth:  # which nobody chose for this model
+            ranking = replace(ranking, depth=min(ranking.depth, usual_depth(model)))
+        return parse_values(request_values(q, filters, ranking, **more), settings)
 
     def grades(self, q: str) -> Mapping[str, int]:
         """What was said about a query's documents."""
