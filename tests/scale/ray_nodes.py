@@ -70,7 +70,7 @@ else:
 
     def processes(self, title: str) -> list[int]:
         """Ray's processes of that title below the nodes of this cluster."""
-        lines = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+        lines = subprocess.run(["ps", "-eww", "-o", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
         table = [line.split(None, 2) for line in lines.splitlines()[1:]]
         below = {node.pid for node in self.nodes}
         for _ in range(4):  # a node's process, its raylet, its workers
@@ -98,7 +98,12 @@ else:
             time.sleep(0.2)
 
     def said(self) -> str:
-        return "\n".join(file.read_text(errors="replace") for file in sorted(self.folder.glob("node*.log")))
+        """What the nodes printed, and what the servers of clients wrote before they ended."""
+        files = [
+            *sorted(self.folder.glob("node*.log")),
+            *self.folder.glob("ray/session_latest/logs/ray_client_server*"),
+        ]
+        return "\n".join(f"== {file.name}\n{file.read_text(errors='replace')[-3000:]}" for file in files)
 
     def stop(self) -> None:
         for node in reversed(self.nodes):

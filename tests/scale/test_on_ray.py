@@ -23,6 +23,8 @@ from typer.testing import CliRunner
 from rankwell.cli import app
 from rankwell.dense import Embeddings
 from rankwell.index import Index
+from rankwell.studies import read_numbers
+from small_study import STUDY, write_collection
 from tiny_models import WORDS, needs_torch, tiny_bert, topic_pairs
 
 needs_torch()
@@ -64,7 +66,7 @@ def said(ray: RayNodes, place: Path, *words: str, code: int = 0) -> str:
     """What a command says on its way."""
     process = started(ray, place, *words)
     _, told = process.communicate(timeout=PATIENCE)
-    assert process.returncode == code, told
+    assert process.returncode == code, f"{told}\n{ray.said()}"
     return told
 
 
@@ -92,6 +94,21 @@ def test_a_ranking_on_ray_is_the_same_file(ray: RayNodes, indexed: Path, options
     here(indexed, "rank", "index", "queries.tsv", "-o", "here.trec", *options)
     said(ray, indexed, "rank", "index", "queries.tsv", "-o", "there.trec", "--on", ray.client_address, *options)
     assert (indexed / "here.trec").read_bytes() == (indexed / "there.trec").read_bytes()
+
+
+def test_a_cluster_that_cannot_start_a_clients_server_is_asked_again(ray: RayNodes, indexed: Path) -> None:
+    """On a busy machine that server may die as it starts; here it is killed."""
+    here(indexed, "rank", "index", "queries.tsv", "-o", "here.trec", "-k", "5")
+    words = ["rank", "index", "queries.tsv", "-o", "again.trec", "-k", "5", "--on", ray.client_address]
+    old = set(ray.processes("specific-server"))
+    process = started(ray, indexed, *words)
+    while not (new := set(ray.processes("specific-server")) - old):
+        assert process.poll() is None, process.communicate()
+    for server in new:
+        os.kill(server, signal.SIGKILL)
+    _, told = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, f"{told}\n{ray.said()}"
+    assert (indexed / "again.trec").read_bytes() == (indexed / "here.trec").read_bytes()
 
 
 def test_vectors_made_on_ray_are_the_same(ray: RayNodes, indexed: Path) -> None:
@@ -160,6 +177,27 @@ def test_killing_one_of_three_workers_changes_nothing_in_the_file(ray: RayNodes,
     assert "a chunk is given to another worker" in told
     here(indexed, *reranking("local.trec", "--no-cache"))
     assert (indexed / "killed.trec").read_bytes() == (indexed / "local.trec").read_bytes()
+
+
+def test_a_study_on_ray_has_the_same_numbers_though_a_worker_is_killed(ray: RayNodes, place: Path) -> None:
+    """With a model that is named by its path from here, whose worker dies after the first cells."""
+    write_collection(place / "data")
+    rows = '{ BERT = "bm25 | cross-encoder(./cross)", both = "fuse(bm25, words)", "k1 $k1" = "bm25(k1=$k1)" }'
+    table = f'[[table]]\nname = "main"\ntitle = "Words and BERT"\nmeasures = ["nDCG@10"]\nrows = {rows}\n'
+    (place / "small.toml").write_text(STUDY[: STUDY.index("[[table]]")] + table)
+    words = ["study", "run", "small.toml", "--data", "data", "--threads", "1", "--quiet", "--out"]
+    here(place, *words, "studied-here", "--jobs", "1")
+    process = started(ray, place, *words, "studied", "--on", ray.address)
+    cells = place / "studied" / "cells"
+    end = time.monotonic() + PATIENCE
+    while not list(cells.glob("*/cell.json")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+    os.kill(ray.processes("ray::Worker")[0], signal.SIGKILL)
+    _, told = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, f"{told}\n{ray.said()}"
+    assert read_numbers(place / "studied")["tables"] == read_numbers(place / "studied-here")["tables"]
+    assert not list(cells.glob("*.part")) + list(cells.glob(".shared-*"))
 
 
 def test_ctrl_c_ends_all_workers_and_keeps_the_scores(ray: RayNodes, indexed: Path) -> None:

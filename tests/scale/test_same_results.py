@@ -18,7 +18,8 @@ from rankwell.encode import TextEncoder, load_pair_scorer
 from rankwell.index import Index, IndexWriter
 from rankwell.pipelines import RankerOptions, RerankOptions
 from rankwell.rank import BM25
-from rankwell.rerank import CrossEncoder, Interpolate, Passages, Reranker, Tally
+from rankwell.rerank import CrossEncoder, Interpolate, Passages, Reranker, Scorer, Tally
+from rankwell.rerank.placing import Rescored
 from rankwell.scale import Ranking, RerankOn, encoder_on, rank_on, search_on
 from rankwell.scale.pair_scoring import PairScoring
 from rankwell.scale.searching import Trainings
@@ -107,20 +108,26 @@ class Backwards(Reranker):
 
     model: str
     k: int = 5
+    document: str | None = None
+    query_field: str | None = None
+    missing: str = "error"
     index: Index | None = field(default=None, repr=False)
     threads: int | None = None
     quiet: bool = False
     tally: Tally = field(default_factory=Tally, repr=False, compare=False)
 
-    def apply(self, run: Run) -> Run:
-        documents = run.documents if self.index is None else self.index.documents
-        assert documents is not None
-        assert all(documents[docno].id == docno for docno in run.docnos[run.ranks <= self.k].tolist())
-        self.tally.documents += int((run.ranks <= self.k).sum())
-        return replace(run.with_scores(-run.scores), tag="backwards")
+    def scorer(self) -> Scorer:
+        return load_pair_scorer(self.model)
 
-    def fingerprint(self) -> str:
-        return self.model
+    def also_reads(self, qid: str) -> list[str]:
+        return [f"d{sum(map(ord, qid)) % 60}"]
+
+    def rescore(self, run: Run) -> Rescored:
+        documents = self.candidates(run, lambda document: list(document.fields.values())).documents
+        assert all(docno in documents for docno in run.docnos[run.ranks <= self.k].tolist())
+        assert all(docno in documents for qid in run.qids if len(run[qid]) for docno in self.also_reads(qid))
+        self.tally.documents += self.inferences(run)
+        return Rescored(run.ranks <= self.k, -run.scores.astype(np.float64))
 
 
 def test_a_reranker_of_another_kind_is_given_whole_queries(place: Path, index: Index, queries: Queries) -> None:
@@ -129,7 +136,7 @@ def test_a_reranker_of_another_kind_is_given_whole_queries(place: Path, index: I
     expected = stage(first)
     again = replace(stage, tally=Tally())
     found = RerankOn(again, Here())(first)
-    assert (found, found.tag, found.qids) == (expected, "backwards", first.qids)
+    assert (found, found.tag, found.qids) == (expected, "cross", first.qids)
     assert again.tally.documents == stage.tally.documents
 
 

@@ -18,7 +18,7 @@ from rankwell.scale import Workers, map_chunks
 from rankwell.scale.in_process import InProcess
 from rankwell.scale.outcomes import Lost
 from rankwell.scale.tasks import Work
-from rankwell.scale.workers import AHEAD, ATTEMPTS
+from rankwell.scale.workers import AHEAD, ATTEMPTS, LATER
 
 
 def never(worker: str, chunk: Any) -> bool:  # noqa: ARG001 -- an accident
@@ -95,6 +95,27 @@ def test_no_more_chunks_are_taken_than_workers_may_have() -> None:
         for _ in range(10):
             next(results)
         assert len(taken) <= 10 + 3 * AHEAD + 1
+
+
+@given(st.integers(0, 8), st.integers(1, 4), st.sampled_from([[], [2]]))
+def test_chunks_that_wait_for_others_come_when_those_are_done(count: int, workers: int, deadly: list[int]) -> None:
+    """Each number needs the result of the one before it; a worker may die of the third, once."""
+    done: dict[int, int] = {}
+    fatal = list(deadly)
+
+    def source() -> Iterator[Any]:
+        for number in range(count):
+            while number and number - 1 not in done:
+                yield LATER
+            yield number
+
+    def accident(_worker: str, chunk: Any) -> bool:
+        return chunk in fatal and fatal.pop() == chunk
+
+    with Workers(CarelessCrew(workers, accident), Doubling(), ahead=1) as crew:
+        for number, value in crew.map(source()):
+            done[number] = value  # noqa: PERF403 -- the source looks at it meanwhile
+    assert done == {number: 2 * number for number in range(count)}
 
 
 def test_workers_that_die_while_they_load_are_replaced_and_given_up_in_the_end() -> None:

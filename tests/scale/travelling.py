@@ -10,6 +10,7 @@ from rankwell.scale import Cluster, Task, Workers
 from rankwell.scale.address import Address
 from rankwell.scale.in_process import InProcess
 from rankwell.scale.outcomes import Outcome
+from rankwell.scale.workers import AHEAD
 
 
 class TravellingCrew(InProcess):
@@ -28,8 +29,8 @@ class Here(Cluster):
     machines: tuple[()] = ()
     ray: Any = None
 
-    def workers(self, task: Task) -> Workers:
-        return Workers(TravellingCrew(3), task)
+    def workers(self, task: Task, *, ahead: int = AHEAD) -> Workers:
+        return Workers(TravellingCrew(3), task, ahead=ahead)
 
 
 def packed(value: Any) -> Any:

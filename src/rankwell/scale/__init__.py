@@ -9,11 +9,13 @@ from rankwell.scale.functions import map_chunks
 from rankwell.scale.ranking import Ranking, rank_on
 from rankwell.scale.reranking import RerankOn
 from rankwell.scale.searching import search_on
+from rankwell.scale.studying import CellsOn
 from rankwell.scale.tasks import Task
 from rankwell.scale.workers import Workers
 
 __all__ = [
     "Address",
+    "CellsOn",
     "Cluster",
     "Encoding",
     "Ranking",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,11 +18,13 @@ from rankwell.scale.ray_crew import RayCrew
 from rankwell.scale.ray_here import answers, cluster_is_here
 from rankwell.scale.ray_places import Machine, places
 from rankwell.scale.tasks import Task
-from rankwell.scale.workers import Workers
+from rankwell.scale.workers import AHEAD, Workers
 
 STORE = 256 << 20  # bytes for what travels: chunks are small, and Ray would set a third of the memory aside
 # Ray's way to say that a cluster is of this machine only: it then listens to 127.0.0.1 and to nobody else.
 LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+# Seconds between tries to join: the server that a cluster starts for a client may die as it starts on a busy machine.
+PAUSES = (2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,10 @@ class Cluster:
     machines: tuple[Machine, ...]
     ray: Any = field(repr=False, compare=False)
 
-    def workers(self, task: Task) -> Workers:
+    def workers(self, task: Task, *, ahead: int = AHEAD) -> Workers:
         """Workers for a task, to be entered: `with cluster.workers(task) as workers`."""
-        return Workers(RayCrew(self.ray, places(self.machines, self.address.workers, self.address.threads)), task)
+        crew = RayCrew(self.ray, places(self.machines, self.address.workers, self.address.threads))
+        return Workers(crew, task, ahead=ahead)
 
 
 @contextmanager
@@ -74,14 +78,26 @@ def _ray(address: Address, *, start: bool) -> Any:
 def _connect(ray: Any, address: Address, *, start: bool) -> None:
     if address.host is not None:
         _check_answers(address)
-    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    where = _new() if start else {} if address.host is None else {"address": address.for_ray}
     try:
-        ray.init(**(_new() if start else {} if address.host is None else {"address": address.for_ray}), **quiet)
+        _join(ray, {**where, "log_to_driver": False, "logging_level": logging.ERROR})
     except SystemError:  # Ctrl-C
         raise
     except Exception as error:  # Ray raises ConnectionError, RuntimeError, ValueError, ... for what may be wrong there
         what = "cannot be started" if start else "cannot be joined"
         raise RankwellError(f"{address}: {what}: {_words(error)}") from error
+
+
+def _join(ray: Any, how: dict[str, Any]) -> None:
+    """Connect, and try again where the cluster answered but could not start its server for this client."""
+    for pause in PAUSES:
+        try:
+            ray.init(**how)
+        except ConnectionAbortedError:
+            time.sleep(pause)
+        else:
+            return
+    ray.init(**how)
 
 
 def _new() -> dict[str, Any]:

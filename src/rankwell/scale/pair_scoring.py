@@ -20,7 +20,6 @@ from rankwell.scale.tasks import Work
 from rankwell.scale.truncation import added, cut_by
 from rankwell.scale.workers import Workers
 
-OF_SCORER = ("max_tokens", "query_tokens", "precision")
 A_THREAD = 16  # pairs of a chunk
 
 Pair = tuple[str, str]
@@ -86,8 +85,8 @@ class RemoteScorer:
 def rerank_pairs_on(cluster: Cluster, reranker: CrossEncoder, run: Run) -> Run:
     """The same run as here, its pairs scored by the workers of a cluster."""
     model, here = str(reranker.model), reranker.scorer()
-    options = {name: getattr(reranker, name) for name in OF_SCORER}
+    options = {name: getattr(reranker, name) for name in reranker.of_scorer}
     with cluster.workers(PairScoring(everywhere(model), options, here.fingerprint())) as workers:
-        nothing: dict[str, Any] = dict.fromkeys((*OF_SCORER, "threads"))
+        nothing: dict[str, Any] = dict.fromkeys((*reranker.of_scorer, "threads"))
         there = replace(reranker, model=RemoteScorer(workers, here), **nothing)
         return replace(there.apply(run), tag=reranker.name)

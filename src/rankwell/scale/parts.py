@@ -10,6 +10,7 @@ import numpy as np
 
 from rankwell.core import Document, Queries, Query, Run
 from rankwell.core.arrays import Floats, Integers, strings
+from rankwell.rerank import Reranker
 
 CHUNKS = 16  # of each worker: then none waits long for the last
 MOST = 64  # queries of a chunk
@@ -67,8 +68,8 @@ def in_parts(qids: Sequence[str], queries: Queries, workers: int) -> Iterator[li
         yield [(qid, dict(queries[qid].texts)) for qid in qids[start : start + size]]
 
 
-def of_run(run: Run, k: int, queries: Queries, workers: int) -> Iterator[Part]:
-    """A run in parts, with the texts of the k best documents of each query."""
+def of_run(run: Run, reranker: Reranker, queries: Queries, workers: int) -> Iterator[Part]:
+    """A run in parts, with the texts of the documents that a re-ranker reads for each query."""
     for asked in in_parts(run.qids, queries, workers):
         rankings = [(qid, run[qid]) for qid, _ in asked]
         found = Columns(
@@ -78,8 +79,10 @@ def of_run(run: Run, k: int, queries: Queries, workers: int) -> Iterator[Part]:
             np.concatenate([ranking.scores for _, ranking in rankings]),
             run.tag,
         )
-        top = dict.fromkeys(docno for _, ranking in rankings for docno in ranking.docnos[:k].tolist())
-        yield Part(asked, found, dict(_texts(top, run.documents or {})))
+        read = chain.from_iterable(
+            (*ranking.docnos[: reranker.k].tolist(), *reranker.also_reads(qid)) for qid, ranking in rankings
+        )
+        yield Part(asked, found, dict(_texts(dict.fromkeys(read), run.documents or {})))
 
 
 def _texts(docnos: Iterable[str], documents: Mapping[str, Document]) -> Iterator[tuple[str, Document]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rankwell.core import ParameterError, Run, Stage
-from rankwell.rerank import CrossEncoder, Reranker
+from rankwell.rerank import CrossEncoder, Parade, Reranker
 from rankwell.scale.address import Address
 from rankwell.scale.cluster import Cluster, connected
 from rankwell.scale.pair_scoring import rerank_pairs_on
@@ -30,9 +30,9 @@ class RerankOn(Stage):
 
     def check(self) -> None:
         """What the re-ranker refuses, and a model that is not a name or a folder: workers could not load it."""
-        model = getattr(self.reranker, "model", None)
-        if not isinstance(model, str):
-            raise ParameterError("model", expected="a name or a folder, for workers to load", found=model)
+        if not isinstance(self.reranker.model, str):
+            expected = "a name or a folder, for workers to load"
+            raise ParameterError("model", expected=expected, found=self.reranker.model)
         self.reranker.check()
 
     def fingerprint(self) -> str:
@@ -42,6 +42,6 @@ class RerankOn(Stage):
     def apply(self, run: Run) -> Run:
         """Re-rank the top: pair by pair where the model scores pairs, query by query where it does not."""
         with connected(self.on) as cluster:
-            if isinstance(self.reranker, CrossEncoder):
+            if isinstance(self.reranker, CrossEncoder) and not isinstance(self.reranker, Parade):
                 return rerank_pairs_on(cluster, self.reranker, run)
             return rerank_queries_on(cluster, self.reranker, run)

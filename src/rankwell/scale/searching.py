@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rankwell.core import RankwellError, atomic_write
+from rankwell.core import RankwellError
 from rankwell.core.progress import SILENT, Progress
 from rankwell.scale.address import Address
 from rankwell.scale.cluster import Cluster, connected
 from rankwell.scale.models import everywhere
+from rankwell.scale.shared_folder import check_shared, signed
 from rankwell.scale.tasks import Work
 from rankwell.train import Pairs, Search, Searched, open_pairs
 from rankwell.train.search import CellKey
@@ -30,11 +29,7 @@ class Trainings:
 
     def open(self, threads: int) -> Work:  # noqa: ARG002 -- Ray tells torch how many it may use; settings may say otherwise
         """Make sure that folder, data and model are the same."""
-        if not (self.out / self.sign).is_file():
-            raise RankwellError(
-                f"{self.out}: expected a folder that this machine shares with the one where the command was given, "
-                "found one of its own, or none"
-            )
+        check_shared(self.out, self.sign)
         for pairs in (self.search.pairs, self.search.validation):
             if isinstance(pairs, Pairs) and pairs.record != open_pairs(pairs.folder).record:
                 raise RankwellError(
@@ -64,8 +59,8 @@ def search_on(on: str | Address | Cluster, search: Search, out: Path | str, prog
         keys.setdefault(search.name(key), key)  # no two workers in one folder
     progress.advance(search.trainings - len(keys))
     with ExitStack() as stack:
-        task = Trainings(_in_full(search), folder, origin, stack.enter_context(_signed(folder)))
-        workers = stack.enter_context(stack.enter_context(connected(on)).workers(task))
+        task = Trainings(_in_full(search), folder, origin, stack.enter_context(signed(folder)))
+        workers = stack.enter_context(stack.enter_context(connected(on)).workers(task, ahead=1))
         for _ in workers.map(keys.values()):
             progress.advance()
     return search.run(out)
@@ -79,15 +74,3 @@ def _in_full(search: Search) -> Search:
         held_out = replace(held_out, folder=held_out.folder.resolve())
     model = None if search.model is None else everywhere(search.model)
     return replace(search, pairs=pairs, validation=held_out, model=model)
-
-
-@contextmanager
-def _signed(folder: Path) -> Iterator[str]:
-    """A file in a folder, by which others know that it is the same folder."""
-    sign = f".shared-{secrets.token_hex(8)}"
-    with atomic_write(folder / sign) as file:
-        file.write(b"workers look for this file\n")
-    try:
-        yield sign
-    finally:
-        (folder / sign).unlink(missing_ok=True)

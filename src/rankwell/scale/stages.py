@@ -5,10 +5,9 @@ For models that do not score a document by itself (`duo`) or not by pairs of tex
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
-from rankwell.core import Queries, RankwellError, Run, Stage
+from rankwell.core import Queries, RankwellError, Run
 from rankwell.core.progress import Progress
 from rankwell.rerank import Reranker, Tally
 from rankwell.scale.cluster import Cluster
@@ -24,21 +23,21 @@ TALLIED = ("documents", "pairs", "kept", "empty")
 class Reranking:
     """A re-ranker without its index: the texts come with the queries."""
 
-    stage: Stage
+    stage: Reranker
     fingerprint: str
 
     @classmethod
     def of(cls, reranker: Reranker) -> Reranking:
         """This re-ranker."""
-        stage = _changed(reranker, index=None, model=everywhere(str(getattr(reranker, "model", ""))), tally=Tally())
+        stage = reranker.changed(index=None, model=everywhere(str(reranker.model)), tally=Tally())
         return cls(stage, stage.fingerprint())
 
     def open(self, threads: int) -> Work:
         """Load the model, and make sure that it is the same."""
-        stage = _changed(self.stage, threads=threads, quiet=True)
+        stage = self.stage.changed(threads=threads, quiet=True)
         stage.check()
-        check_same(str(getattr(stage, "model", stage)), stage, self.fingerprint)
-        tally: Tally = getattr(stage, "tally", Tally())
+        check_same(str(stage.model), stage, self.fingerprint)
+        tally = stage.tally
 
         def work(part: Part) -> tuple[Columns, dict[str, int]]:
             before = replace(tally)
@@ -56,24 +55,16 @@ def rerank_queries_on(cluster: Cluster, reranker: Reranker, run: Run) -> Run:
     """The same run as here, worked out by the workers of a cluster."""
     if run.queries is None:
         raise RankwellError("re-ranking: expected a run with its queries, found one without their texts")
-    index = getattr(reranker, "index", None)
-    with_texts = run if index is None else replace(run, documents=index.documents)
+    with_texts = run if reranker.index is None else replace(run, documents=reranker.index.documents)
     asked: Queries = run.queries
-    quiet = bool(getattr(reranker, "quiet", False))
     found = []
     with (
         cluster.workers(Reranking.of(reranker)) as workers,
-        Progress("re-ranking", unit="queries", total=len(run.qids), quiet=quiet) as progress,
+        Progress("re-ranking", unit="queries", total=len(run.qids), quiet=reranker.quiet) as progress,
     ):
-        for columns, counts in in_order(workers.map(of_run(with_texts, reranker.k, asked, workers.count))):
+        for columns, counts in in_order(workers.map(of_run(with_texts, reranker, asked, workers.count))):
             progress.advance(len(columns.qids))
             for name, count in counts.items():
                 setattr(reranker.tally, name, getattr(reranker.tally, name) + count)
             found.append(columns)
     return joined(found, asked, with_texts.documents)
-
-
-def _changed(stage: Any, **changes: Any) -> Any:
-    """A stage with other values for those of these parameters that it has."""
-    known = {part.name for part in fields(stage)}
-    return replace(stage, **{name: value for name, value in changes.items() if name in known})

@@ -16,6 +16,8 @@ from rankwell.scale.tasks import Task
 
 log = logging.getLogger(__name__)
 
+END = object()
+LATER = object()  # what a source of chunks gives where the next one can only be done when others are
 AHEAD = 2  # chunks that a worker has: one in its hands and one to go on with, so that it never waits for us
 ATTEMPTS = 3  # times that a chunk, or the loading of a worker, is tried
 PATIENCE = 30.0  # seconds without any worker after which we say what we wait for
@@ -25,31 +27,38 @@ PATIENCE = 30.0  # seconds without any worker after which we say what we wait fo
 class _Round:
     """The chunks of one `map`."""
 
-    source: Iterator[tuple[int, Any]]
+    source: Iterator[Any]
     held: dict[int, Any] = field(default_factory=dict)  # what somebody works on, to be given to another one if need be
     back: deque[int] = field(default_factory=deque)
     suspects: set[int] = field(default_factory=set)  # that a lost worker had: each is tried again with no other
     tries: Counter[int] = field(default_factory=Counter)
     running: dict[Ticket, int] = field(default_factory=dict)
-    ahead: tuple[int, Any] | None = None  # the next new one
+    taken: int = 0
+    ahead: Any = LATER  # the next new one; END behind the last
 
     def __post_init__(self) -> None:
-        self.ahead = next(self.source, None)
+        self._look()
 
     def following(self) -> int | None:
         """The next chunk to give out: those that came back first."""
         if self.back:
             return self.back.popleft()
-        if self.ahead is None:
+        if self.ahead is LATER:
+            self._look()
+        if self.ahead is LATER or self.ahead is END:
             return None
-        number, self.held[self.ahead[0]] = self.ahead
-        self.ahead = next(self.source, None)
+        number, self.held[self.taken] = self.taken, self.ahead
+        self.taken += 1
+        self._look()
         return number
 
     @property
     def over(self) -> bool:
         """Whether all is done."""
-        return self.ahead is None and not self.held
+        return self.ahead is END and not self.held
+
+    def _look(self) -> None:
+        self.ahead = next(self.source, END)
 
 
 class Workers:
@@ -57,11 +66,11 @@ class Workers:
 
     A chunk's result is taken once. A chunk whose worker is lost goes to another one, and one that fails is tried again
     elsewhere, three times in all; then an error names it. There are never more than two chunks a worker on their way,
-    however many are to come.
+    however many are to come; with `ahead=1` there is one, for chunks that take minutes and should not wait for another.
     """
 
-    def __init__(self, crew: Crew, task: Task) -> None:
-        self._crew, self._task = crew, task
+    def __init__(self, crew: Crew, task: Task, *, ahead: int = AHEAD) -> None:
+        self._crew, self._task, self._ahead = crew, task, ahead
         self._opening: dict[Ticket, str] = {}
         self._ready: dict[str, list[Ticket]] = {}  # what each has been given, in order
         self._owner: dict[Ticket, str] = {}
@@ -99,8 +108,11 @@ class Workers:
             self._step(nothing)
 
     def map(self, chunks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """The number of each chunk and what came out of it, as they are finished, in no order."""
-        now = _Round(enumerate(chunks))
+        """The number of each chunk and what came out of it, as they are finished, in no order.
+
+        Where `chunks` gives LATER, it is asked again when something was finished.
+        """
+        now = _Round(iter(chunks))
         while not now.over:
             self._give_out(now)
             yield from self._step(now)
@@ -108,8 +120,8 @@ class Workers:
     def _give_out(self, now: _Round) -> None:
         """As much as workers may have; the least busy one first."""
         while self._ready:
-            worker = min(self._ready, key=lambda name: AHEAD if name in self._alone else len(self._ready[name]))
-            most = 1 if now.suspects.intersection(now.back) else AHEAD
+            worker = min(self._ready, key=lambda name: self._ahead if name in self._alone else len(self._ready[name]))
+            most = 1 if now.suspects.intersection(now.back) else self._ahead
             if worker in self._alone or len(self._ready[worker]) >= most:
                 return
             number = now.following()
