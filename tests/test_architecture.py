@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "assess": ("web", "report"),
     "reviews": ("web", "train"),
     "serve": ("web", "pipelines", "evaluate"),
-    "scale": ("pipelines", "train"),
+    "scale": ("studies",),
     "studies": ("pipelines", "train", "assess", "reviews"),
     "cli": ("studies", "scale", "pipelines", "doctor", "train", "assess", "reviews", "serve"),
 }

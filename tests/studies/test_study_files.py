@@ -137,5 +137,5 @@ def test_every_shipped_study_is_without_mistakes_and_has_a_small_budget() -> Non
     found = shipped_studies()
     assert "s2" in found
     for file in found.values():
-        assert file.within("small").rows(file.study.table[0])
+        assert any(file.within("small").rows(table) for table in file.study.table)
         assert any(entry.source == "rankwell:python" for entry in file.study.collection)

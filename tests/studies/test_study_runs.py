@@ -12,7 +12,7 @@ from rankwell.evaluate import evaluate
 from rankwell.index.lock import WriterLock
 from rankwell.studies import Estimate, differences, read_numbers, remarks, results, run_study, write_report
 from rankwell.studies.figures import Figure, ResultRow
-from rankwell.studies.frontier import advice, on_frontier, recommended, serving
+from rankwell.studies.frontier import Recommendation, advice, on_frontier, recommended, serving
 from rankwell.studies.report import Report, page
 from rankwell.studies.runner import StudyFolder
 from rankwell.studies.steps import chain_of
@@ -216,11 +216,18 @@ def test_the_best_line_within_a_time_is_recommended_with_its_options() -> None:
     found = recommended(rows, chains, "nDCG@10", 200)
     assert found is not None
     assert found.row == "l12 top 10"
-    assert found.options == "--weights title=0.3 --k1 0.9 --rerank l12 --depth 10 --passages 150:50"
-    assert "rankwell serve INDEX --rerank l12" in advice(found, "nDCG@10", 200)
+    assert found.search == (
+        "rankwell search INDEX WORDS --weights title=0.3 --k1 0.9 --rerank l12 --depth 10 --passages 150:50"
+    )
+    assert found.serve == "rankwell serve INDEX --rerank l12"
+    assert found.request == "/api/search?q=WORDS&weights=title%3D0.3&k1=0.9&depth=10&passages=150%3A50"
+    assert found.serve in advice(found, "nDCG@10", 200)
     assert recommended(rows, chains, "nDCG@10", 1) is None
     assert "Nothing here" in advice(None, "nDCG@10", 1)
-    assert serving(chain_of("bm25 | rm3")) == "--rm3"
+    assert serving(chain_of("bm25 | rm3")) == [("rm3", True)]
+    hybrid = Recommendation("both", 0.6, 9.0, chain_of("fuse(bm25, dense(my-model))"), "my index")
+    assert hybrid.search.startswith("rankwell search 'my index' WORDS --hybrid --vectors study-")
+    assert hybrid.before == "rankwell encode INDEX --model my-model"
 
 
 def test_the_numbers_are_json_for_programs(done: StudyFolder) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from rankwell.cli import completing, options
 from rankwell.core import ParameterError, RankwellError
 
 if TYPE_CHECKING:
+    from rankwell.scale import CellsOn
     from rankwell.studies import Estimate, Machine, Plan, StudyFolder
 
 study = typer.Typer(no_args_is_help=True, help="Experiments from one file each: run, resume, report, compare.")
@@ -82,15 +84,19 @@ def run(
         list[str] | None, typer.Option(help="Where a collection is: NAME=FOLDER or NAME=irds:...; several times.")
     ] = None,
     latency: Annotated[str | None, typer.Option(help="What a query may take, for the frontier: 200ms.")] = None,
+    vary: Annotated[
+        list[str] | None, typer.Option(help="Other values of a variable: model=NAME,FOLDER; several times.")
+    ] = None,
     jobs: Jobs = None,
     threads: options.Threads = None,
+    on: options.On = None,
     yes: Yes = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Run a study and write its report. What is finished is not done again: the same command goes on after a kill."""
     from rankwell.studies import Machine, Settings, StudyFolder, data_folder, find_study
 
-    file = find_study(given).within(budget)
+    file = find_study(given).within(budget).varying(_varied(vary or []))
     folder = StudyFolder(out or Path("studies") / file.name)
     place = data_folder(data, os.environ.get("RANKWELL_DATA"))
     settings = Settings(
@@ -99,19 +105,26 @@ def run(
         None if place is None else str(place.resolve()),
         _collections(collection or [], [entry.name for entry in file.study.collection]),
         _milliseconds(latency),
+        file.wished,
     )
+    others = _on(on, jobs, threads)
     folder.begin(file, settings)
-    _run(folder, Machine(jobs, threads), yes=yes, quiet=quiet)
+    _run(folder, Machine(jobs, threads), others, yes=yes, quiet=quiet)
 
 
 @study.command("resume")
 def resume(
-    folder: Folder, jobs: Jobs = None, threads: options.Threads = None, yes: Yes = False, quiet: options.Quiet = False
+    folder: Folder,
+    jobs: Jobs = None,
+    threads: options.Threads = None,
+    on: options.On = None,
+    yes: Yes = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Go on with a study as it was begun."""
     from rankwell.studies import Machine, StudyFolder
 
-    _run(StudyFolder(folder), Machine(jobs, threads), yes=yes, quiet=quiet)
+    _run(StudyFolder(folder), Machine(jobs, threads), _on(on, jobs, threads), yes=yes, quiet=quiet)
 
 
 @study.command("report")
@@ -157,7 +170,17 @@ def schema() -> None:
     print(orjson.dumps(study_schema(), option=orjson.OPT_INDENT_2).decode())
 
 
-def _run(folder: StudyFolder, machine: Machine, *, yes: bool, quiet: bool) -> None:
+def _on(on: str | None, jobs: int | None, threads: int | None) -> CellsOn | None:
+    """Those who do the cells in place of this machine."""
+    if on is None:
+        return None
+    from rankwell.scale import Address, CellsOn
+
+    address = Address.parse(on, threads)
+    return CellsOn(replace(address, workers=address.workers or jobs))
+
+
+def _run(folder: StudyFolder, machine: Machine, others: CellsOn | None, *, yes: bool, quiet: bool) -> None:
     from rankwell.studies import run_study, write_report
 
     def ask(work: Estimate) -> bool:
@@ -166,9 +189,9 @@ def _run(folder: StudyFolder, machine: Machine, *, yes: bool, quiet: bool) -> No
                 print(line, file=sys.stderr)
         return yes or not work.is_much or _agreed(work.told()[-1])
 
-    plan, work = run_study(folder, machine, ask=ask, quiet=quiet)
+    plan, work = run_study(folder, machine, ask=ask, others=others, quiet=quiet)
     page = folder.path / "report.html"
-    if work.cells or not page.is_file():
+    if work.cells or not page.is_file() or folder.settings().latency is not None:  # another limit, another advice
         write_report(folder, plan)
     _tell(folder, plan, work, quiet=quiet)
 
@@ -208,6 +231,16 @@ def _collections(given: list[str], known: list[str]) -> dict[str, str]:
         if name not in known:
             raise RankwellError(f"--collection: {unknown('a collection of the study', name, known)}")
         found[name] = source if ":" in source else str(Path(source).expanduser().resolve())
+    return found
+
+
+def _varied(given: list[str]) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not equals or not all(values.split(",")):
+            raise ParameterError("--vary", expected="NAME=VALUE,VALUE", found=text)
+        found[name] = tuple(values.split(","))
     return found
 
 

@@ -22,6 +22,7 @@ VERSION = 1  # raised when cells of the same configuration begin to give another
 RECORD = "cell.json"
 SHORT = 20  # letters of a key that name its folder
 PART = ".part"
+SCORES = "scores"
 
 
 class Job(Protocol):
@@ -58,10 +59,15 @@ class Cell:
 
 
 class CellStore:
-    """The finished cells of a study, a folder each."""
+    """The finished cells of a study, a folder each.
 
-    def __init__(self, folder: Path) -> None:
+    `scores`: where pairs that were scored are kept, so that a kill loses none of them; beside the cells unless it is
+    said (True: in Rankwell's own folder).
+    """
+
+    def __init__(self, folder: Path, scores: Path | bool | None = None) -> None:
         self.folder = folder
+        self.scores = folder.parent / SCORES if scores is None else scores
 
     def path(self, key: str) -> Path:
         """Where a cell's files are."""

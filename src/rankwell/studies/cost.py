@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -12,7 +12,10 @@ from rankwell.studies.cells import Cell, CellStore
 from rankwell.studies.data import Chosen
 from rankwell.studies.jobs import IndexJob, LatencyJob, RunJob, VectorsJob
 from rankwell.studies.plan import Plan
-from rankwell.studies.steps import STEPS, Step
+from rankwell.studies.recipe_checks import HARD, INSIDE
+from rankwell.studies.recipe_kinds import DISTIL, UNLABELLED
+from rankwell.studies.recipes import PairStep
+from rankwell.studies.steps import STEPS, Step, chain_of
 from rankwell.studies.steps.cross_encoder import CROSS_ENCODER
 from rankwell.studies.steps.dense import BI_ENCODER
 from rankwell.studies.training_job import TrainJob
@@ -96,7 +99,12 @@ def estimate(plan: Plan, store: CellStore, threads: int) -> Estimate:
             samples.setdefault((use.name, use.role), (step, chosen))
     known = _known_speeds(store)
     trained = plan.file.models()
-    costs = [_training(cell.job, cell.title) for cell in todo if isinstance(cell.job, TrainJob)]
+    training = [(cell.job, cell.title) for cell in todo if isinstance(cell.job, TrainJob)]
+    costs = [_training(job, title) for job, title in training]
+    for job, _ in training:
+        for teacher, pairs, sample in _taught(job):
+            amounts[teacher, CROSS_ENCODER] = amounts.get((teacher, CROSS_ENCODER), 0) + pairs
+            samples.setdefault((teacher, CROSS_ENCODER), sample)
     for (model, role), amount in amounts.items():
         speed = known.get((model, role), 0.0)
         if not speed:  # a model that is not trained yet is as quick as nobody knows
@@ -107,8 +115,46 @@ def estimate(plan: Plan, store: CellStore, threads: int) -> Estimate:
 
 def _training(job: TrainJob, title: str) -> Cost:
     """Pairs that pass through training; how fast it is, is seen when it runs."""
-    pairs = job.recipe.pair_settings["limit"] or UNKNOWN_PAIRS
-    return Cost(title, "pairs to train on", round(pairs * job.recipe.settings.get("epochs", 0.1)), TRAINED_PAIRS)
+    return Cost(title, "pairs to train on", _seen(job), TRAINED_PAIRS)
+
+
+def _seen(job: TrainJob) -> int:
+    """How many pairs pass through training, those that pass again too."""
+    told = job.recipe.settings
+    if told.get("steps"):
+        return int(told["steps"]) * int(told["batch"])
+    return round(_pairs(job) * float(told.get("epochs", 0.1)))
+
+
+def _pairs(job: TrainJob) -> int:
+    """About how many pairs are made."""
+    return sum(_made(step, source.chosen) for step, source in zip(job.recipe.pairs, job.sources, strict=True))
+
+
+def _made(step: PairStep, chosen: Chosen) -> int:
+    if step.kind != UNLABELLED or chosen.taught is None:
+        return int(step["limit"] or UNKNOWN_PAIRS)
+    from rankwell.train.negatives import ALL, Negatives
+
+    wanted = Negatives.parse(step["documents"], step["depth"])
+    documents = sum(min(chosen.held, wanted.depth if count == ALL else count) for _, count in wanted.counts)
+    pairs = chosen.taught * documents * (PASSAGES if step["passages"] else 1)
+    return min(pairs, step["limit"] or pairs)
+
+
+def _taught(job: TrainJob) -> Iterator[tuple[str, int, tuple[Step, Chosen]]]:
+    """What a teacher has to read: every pair once, or with its pupil at every step where it is looked into."""
+    if job.recipe.training != DISTIL:
+        return
+    from rankwell.train.distil_methods import parse_weights, weights_of
+
+    told = job.recipe.settings
+    losses = set(weights_of(told["method"], parse_weights(told["weights"])))
+    if losses == {HARD}:
+        return
+    pairs = _seen(job) if losses & INSIDE else _pairs(job)
+    line = chain_of(f"bm25 | cross-encoder('{told['teacher']}', tokens={told['tokens']})", {})
+    yield told["teacher"], pairs, (line[-1], job.sources[0].chosen)
 
 
 def _model_step(cell: Cell) -> Step | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -19,6 +19,7 @@ from rankwell.studies.label_sets import labelled
 from rankwell.studies.study import ANY, CollectionEntry, Study
 
 ELSEWHERE = ("rankwell:", "irds:")  # sources that are no folders
+AND = "+"  # between splits that are taken together
 MOST_FILES = 10_000  # a folder with more is fingerprinted anew each time
 
 
@@ -32,6 +33,7 @@ class Facts:
     judgments: int
     fields: tuple[str, ...]
     wordings: tuple[str, ...]  # of the queries
+    training: str = ""  # the fingerprint of the queries that are trained on, where they are a split of their own
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,14 @@ class Chosen:
         return min(known, self.queries or known)
 
     @property
+    def taught(self) -> int | None:
+        """About how many queries are trained on, where that is known."""
+        if self.entry.measured and self.entry.train is not None:
+            return self.training
+        known = round(self.facts.queries * (self.entry.held_back if self.entry.measured else 1))
+        return min(known, self.training or known)
+
+    @property
     def held(self) -> int:
         """About how many documents are searched."""
         return min(self.facts.documents, self.documents or self.facts.documents)
@@ -97,6 +107,8 @@ class Chosen:
 
     def judged(self) -> tuple[Queries, Judgments]:
         """The queries with judgments, or those that the budget allows."""
+        if not self.entry.measured:
+            return self.to_train_on()
         queries, judgments = asked_of(self.open(), self.entry, self.entry.split)
         apart = self._held_back(queries)
         queries = queries.only(qid for qid in queries if qid not in apart)
@@ -107,19 +119,23 @@ class Chosen:
     @property
     def can_train(self) -> bool:
         """Whether there are judged queries to learn from."""
-        return self.entry.train is not None or self.entry.held_back > 0
+        return not self.entry.measured or self.entry.train is not None or self.entry.held_back > 0
 
     def to_train_on(self) -> tuple[Queries, Judgments]:
         """Queries that are not measured, with their judgments."""
         queries, judgments = asked_of(self.open(), self.entry, self.entry.train or self.entry.split)
-        if self.entry.train is None:
-            queries = queries.only(self._held_back(queries))
-        else:
-            measured, _ = asked_of(self.open(), self.entry, self.entry.split)
-            queries = queries.only(qid for qid in queries if qid not in measured)
+        if self.entry.measured:
+            queries = queries.only(self._kept_apart(queries))
         if self.training is not None and len(queries) > self.training:
             queries = queries.only(smallest(queries, self.training, self.seed))
         return queries, judgments.only(queries)
+
+    def _kept_apart(self, queries: Queries) -> set[str]:
+        """Those of the queries that are not measured."""
+        if self.entry.train is None:
+            return self._held_back(queries)
+        measured, _ = asked_of(self.open(), self.entry, self.entry.split)
+        return {qid for qid in queries if qid not in measured}
 
     def _held_back(self, queries: Queries) -> set[str]:
         return smallest(queries, round(len(queries) * self.entry.held_back), self.seed)
@@ -147,13 +163,25 @@ def smallest(names: Iterator[str] | Sequence[str] | Queries, count: int, seed: i
 
 
 def asked_of(collection: Collection, entry: CollectionEntry, split: str | None) -> tuple[Queries, Judgments]:
-    """The judged queries of a collection, under the label set that the study wants."""
+    """The judged queries of a collection, under the label set that the study wants.
+
+    One that is never measured may have queries alone.
+    """
+    if not entry.measured and not collection.read_judgments:
+        return collection.queries(split), Judgments()
     grades = None if entry.grades is None else Path(collection.name) / entry.grades
-    judgments = labelled(collection.judgments(split), entry.labels, grades, entry.assessors)
+    judgments = labelled(judged_in(collection, split), entry.labels, grades, entry.assessors)
     queries = collection.queries(split).only(judgments)
     if not queries:
         raise RankwellError(f"{collection.name}: expected queries with judgments, found none")
     return queries, judgments.only(queries)
+
+
+def judged_in(collection: Collection, split: str | None) -> Judgments:
+    """The judgments of a split, or of several: "validation+test"."""
+    if split is None or AND not in split:
+        return collection.judgments(split)
+    return Judgments(row for name in split.split(AND) for row in collection.judgments(name).rows())
 
 
 @dataclass
@@ -183,7 +211,7 @@ class Shelf:
         """What there is to know of it: from memory as long as its files have not changed."""
         known = self._remembered()
         told = signature_of(source)
-        how = [entry.split, entry.labels, entry.grades, entry.assessors]
+        how = [entry.split, entry.labels, entry.grades, entry.assessors, entry.train, entry.measured]
         signature = fingerprint([told, how]) if told is not None else None
         if signature is not None and signature in known:
             found = known[signature]
@@ -212,9 +240,13 @@ def facts_of(collection: Collection, entry: CollectionEntry, progress: Progress 
         digest.update(orjson.dumps([document.id, dict(document.fields)]))
         fields.update(dict.fromkeys(document.fields))
         count += 1
-    asked = {qid: dict(query.texts) for qid, query in queries.items()}
-    whole = fingerprint([digest.hexdigest(), asked, judgments.to_dict()])
-    return Facts(whole, count, len(queries), judgments.count, tuple(fields), queries.fields)
+    whole = fingerprint([digest.hexdigest(), *_told(queries, judgments)])
+    training = fingerprint(_told(*asked_of(collection, entry, entry.train))) if entry.train is not None else ""
+    return Facts(whole, count, len(queries), judgments.count, tuple(fields), queries.fields, training)
+
+
+def _told(queries: Queries, judgments: Judgments) -> list[Any]:
+    return [{qid: dict(query.texts) for qid, query in queries.items()}, judgments.to_dict()]
 
 
 def signature_of(source: str) -> list[Any] | None:
@@ -232,10 +264,21 @@ def signature_of(source: str) -> list[Any] | None:
     return [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
 
 
-def choose(study: Study, shelf: Shelf) -> tuple[list[tuple[CollectionEntry, str, tuple[str, ...]]], list[str]]:
-    """The entries that are here, with their places and whom they stand for; and the names of those that are not."""
+class Found(NamedTuple):
+    """A collection that is here, where it is, and the collections of the study that it stands for."""
+
+    entry: CollectionEntry
+    source: str
+    stands_for: tuple[str, ...]
+
+
+def choose(study: Study, shelf: Shelf) -> tuple[list[Found], list[str]]:
+    """The collections that are here, and the names of those that are not.
+
+    Where none is here that can be measured, the one that stands in for any is also trained on instead of those missing.
+    """
     real = [entry for entry in study.collection if entry.instead_of is None]
-    found: list[tuple[CollectionEntry, str, tuple[str, ...]]] = []
+    found: list[Found] = []
     missing: list[str] = []
     for entry in real:
         candidates = [entry, *(other for other in study.collection if other.instead_of == entry.name)]
@@ -244,13 +287,13 @@ def choose(study: Study, shelf: Shelf) -> tuple[list[tuple[CollectionEntry, str,
         if here is None:
             missing.append(entry.name)
         else:
-            found.append((here[0], here[1], (entry.name,)))
-    if not found:
-        for entry in study.collection:
-            place = shelf.place(entry) if entry.instead_of == ANY else None
-            if place is not None:
-                return [(entry, place, tuple(other.name for other in real))], missing
-        wanted = ", ".join(entry.source for entry in study.collection)
-        where = f"in {shelf.data}" if shelf.data else "here (say where they are with --data FOLDER)"
-        raise RankwellError(f"{study.title}: expected one of its collections ({wanted}), found none {where}")
-    return found, missing
+            found.append(Found(*here, (entry.name,)))
+    if any(here.entry.measured for here in found):
+        return found, missing
+    for entry in study.collection:
+        place = shelf.place(entry) if entry.instead_of == ANY else None
+        if place is not None:
+            return [Found(entry, place, tuple(missing)), *found], missing
+    wanted = ", ".join(entry.source for entry in study.collection if entry.measured)
+    where = f"in {shelf.data}" if shelf.data else "here (say where they are with --data FOLDER)"
+    raise RankwellError(f"{study.title}: expected one of its collections ({wanted}), found none {where}")

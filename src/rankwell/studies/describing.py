@@ -11,6 +11,7 @@ from rankwell.studies.cells import CellStore
 from rankwell.studies.jobs import RUN
 from rankwell.studies.plan import Plan
 from rankwell.studies.reading import StudyFile
+from rankwell.studies.variables import expanded
 
 
 def described(file: StudyFile) -> Iterator[str]:
@@ -21,7 +22,10 @@ def described(file: StudyFile) -> Iterator[str]:
     yield ""
     for entry in study.collection:
         instead = f", instead of {entry.instead_of}" if entry.instead_of else ""
-        yield f"collection {entry.name}: {entry.source}{instead}"
+        taught = "" if entry.measured else ", to train on"
+        yield f"collection {entry.name}: {entry.source}{instead}{taught}"
+    for name, line in study.models.items():
+        yield from (f"model {row.name}: {' '.join(row.line.split())}" for row in expanded(name, line, file.vary))
     for name, budget in study.budget.items():
         sizes = {"queries": budget.queries, "documents": budget.documents}
         told = ", ".join(f"at most {size:,} {what}" for what, size in sizes.items() if size)
@@ -30,7 +34,7 @@ def described(file: StudyFile) -> Iterator[str]:
         yield ""
         after = f" (after {table.after})" if table.after else ""
         yield f"{table.name}: {table.title}{after}"
-        width = max(len(row.name) for row in file.rows(table))
+        width = max((len(row.name) for row in file.rows(table)), default=0)
         yield from (f"  {row.name:<{width}}  {row.line}" for row in file.rows(table))
 
 

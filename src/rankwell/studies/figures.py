@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from rankwell.studies.drawing import Drawing
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -39,30 +41,6 @@ class ResultRow:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """Points of a figure: `y` over `x`, with the ends of its band where it has one."""
-
-    name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float, ...] | None = None
-    high: tuple[float, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A figure to draw: lines over numbers, or bars."""
-
-    name: str
-    title: str
-    x: str
-    y: str
-    curves: tuple[Curve, ...] = ()
-    bars: Mapping[str, float] = field(default_factory=dict)
-    level: float | None = None
-
-
-@dataclass(frozen=True)
 class ResultTable:
     """A table of the study on a collection, or on several where these are its columns."""
 
@@ -79,6 +57,8 @@ class ResultTable:
     published_on: str = ""
     differences: str = ""
     advice: str = ""  # what to do about it
+    against: str = "the first row"  # what marks compare with
+    corrected: bool = True  # as the study says, for the number of rows
 
     @property
     def anchor(self) -> str:

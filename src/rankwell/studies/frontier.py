@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
+from types import MappingProxyType
+from urllib.parse import urlencode
 
 from rankwell.studies.cells import CellStore
-from rankwell.studies.figures import Curve, Drawing, Figure, ResultRow
+from rankwell.studies.drawing import Curve, Drawing, Lines
+from rankwell.studies.figures import Figure, ResultRow
+from rankwell.studies.jobs import INDEX
 from rankwell.studies.plan import PlannedRow
-from rankwell.studies.steps import Chain, Step
+from rankwell.studies.speed import SIZE
+from rankwell.studies.steps import Bm25, Chain, CrossEncoder, Cut, Dense, Fuse, Rm3, Step
+from rankwell.studies.steps.dense import vectors_name
 
 LATENCIES = ("p50 ms", "p95 ms", "p99 ms")
 P95 = "p95 ms"
+ENCODED = ("model", "precision", "pooling", "document")  # what vectors are made with
 
 
 @dataclass(frozen=True)
@@ -27,46 +36,79 @@ class Frontier:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The best row within a budget of milliseconds, and the options that serve it."""
+    """The best row within a budget of milliseconds, and its pipeline on the study's own index."""
 
     row: str
     quality: float
     milliseconds: float
-    options: str
-    before: str = ""  # what must be done to the index first
+    chain: Chain
+    index: str = "INDEX"
+
+    @property
+    def search(self) -> str:
+        """The command that searches so."""
+        return _joined(f"rankwell search {quote(self.index)} WORDS", *(f"--{n} {_told(v)}" for n, v in self._options))
+
+    @property
+    def serve(self) -> str:
+        """The command that serves it."""
+        model = dict(self._options).get("rerank")
+        return _joined(f"rankwell serve {quote(self.index)}", f"--rerank {_told(model)}" if model else "")
+
+    @property
+    def request(self) -> str:
+        """What to ask the server for; it has its own model in mind already."""
+        asked = [("q", "WORDS"), *((n, v if v is not True else "true") for n, v in self._options if n != "rerank")]
+        return f"/api/search?{urlencode(asked)}"
+
+    @property
+    def before(self) -> str:
+        """What another index needs first."""
+        steps = [*self.chain, *(inner for step in self.chain for line in step.beside for inner in line)]
+        dense = [step for step in steps if step.kind == Dense.name]
+        told = (_joined(*(f"--{name} {_told(step[name])}" for name in ENCODED if step[name])) for step in dense)
+        return "; ".join(dict.fromkeys(f"rankwell encode INDEX {options}" for options in told))
+
+    @property
+    def _options(self) -> list[tuple[str, object]]:
+        return serving(self.chain)
 
 
 def frontier_table(
     rows: Sequence[PlannedRow],
-    quality: Mapping[str, Figure],
+    quality: Mapping[str, Mapping[str, Figure]],
     store: CellStore,
     measure: str,
     limit: float | None = None,
 ) -> Frontier:
-    """Quality beside latency for all rows; those that no other row beats in both are the frontier."""
+    """Latency beside what is known of all rows; those that no other row beats in quality and time are the frontier."""
     made: list[ResultRow] = []
     for row in rows:
         cell = row.latency or ""
         times = store.record(cell)["milliseconds"]
         told = {name: Figure(times[name.split()[0]], cell[:20], digits=1) for name in LATENCIES}
-        made.append(ResultRow(row.row.name, row.row.line, {measure: quality[row.row.name], **told}, row.row.values))
+        made.append(ResultRow(row.row.name, row.row.line, {**quality[row.row.name], **told}, row.row.values))
     best = on_frontier({row.name: (row.figures[measure].value, row.figures[P95].value) for row in made})
     notes = (f"on the frontier (nothing is both better and quicker): {', '.join(best)}",)
-    chains = {row.row.name: row.chain for row in rows}
-    said = "" if limit is None else advice(recommended(made, chains, measure, limit), measure, limit)
-    return Frontier((measure, *LATENCIES), tuple(made), (_drawing(made, best, measure),), notes, said)
+    said = ""
+    if limit is not None:
+        chains = {row.row.name: row.chain for row in rows}
+        found = recommended(made, chains, measure, limit)
+        index = store.path(store.record(rows[0].place.key)["parents"][0]) / INDEX
+        said = advice(found and replace(found, index=str(index)), measure, limit)
+    return Frontier((measure, *LATENCIES, *SIZE), tuple(made), (_drawing(made, best, measure),), notes, said)
 
 
 def advice(found: Recommendation | None, measure: str, limit: float) -> str:
     """The recommendation in words, with the commands."""
     if found is None:
         return f"Nothing here answers 95 of 100 queries within {limit:g} ms."
-    options = f" {found.options}" if found.options else ""
-    model = next((part for part in options.split(" --") if part.startswith("rerank ")), "")
-    commands = [found.before, f"rankwell search INDEX WORDS{options}"]
-    serve = f"rankwell serve INDEX{f' --{model}' if model else ''}"
     figures = f"{measure} {found.quality:.4f}, 95 of 100 queries within {found.milliseconds:.0f} ms"
-    return f"Within {limit:g} ms: {found.row} ({figures}): {'; '.join(filter(None, commands))}; as a server: {serve}"
+    before = f"; another index needs its vectors first: {found.before}" if found.before else ""
+    return (
+        f"Within {limit:g} ms: {found.row} ({figures}). On the study's own index: {found.search}; as a server: "
+        f"{found.serve}; asked with {found.request}{before}"
+    )
 
 
 def on_frontier(points: Mapping[str, tuple[float, float]]) -> list[str]:
@@ -88,52 +130,67 @@ def recommended(
     if not within:
         return None
     best = max(within, key=lambda row: (row.figures[measure].value, -row.figures[P95].value))
-    found = Recommendation(best.name, best.figures[measure].value, best.figures[P95].value, "")
-    return replace(found, options=serving(chains[best.name]), before=preparing(chains[best.name]))
+    return Recommendation(best.name, best.figures[measure].value, best.figures[P95].value, chains[best.name])
 
 
-def serving(chain: Chain) -> str:
-    """The options of `rankwell search` and `rankwell rank` that ask for a line."""
-    options: list[str] = []
+def serving(chain: Chain) -> list[tuple[str, object]]:
+    """The options of `rankwell search`, of `rankwell rank` and of the REST API that ask for a line."""
+    options: list[tuple[str, object]] = []
     cut = None
     for step in chain:
-        if step.kind == "top":
-            cut = step["k"]
-        options += _options(step.kind, step, cut)
-    return " ".join(options)
+        cut = step["k"] if step.kind == Cut.name else cut
+        options += OPTIONS[step.kind](step, cut) if step.kind in OPTIONS else []
+    return options
 
 
-def preparing(chain: Chain) -> str:
-    """The commands that make the vectors of a line."""
-    steps = [*chain, *(inner for step in chain for line in step.beside for inner in line)]
-    made = dict.fromkeys(f"rankwell encode INDEX --model {step['model']}" for step in steps if step.kind == "dense")
-    return "; ".join(made)
+def _of_bm25(step: Step, cut: int | None) -> list[tuple[str, object]]:  # noqa: ARG001 -- it begins
+    weights = ",".join(f"{name}={weight:g}" for name, weight in step.weights.items())
+    others = [(name, f"{step[name]:g}") for name, usual in (("k1", 1.2), ("b", 0.75)) if step[name] != usual]
+    return [*([("weights", weights)] if weights else []), *others]
 
 
-def _options(kind: str, step: Step, cut: int | None) -> list[str]:
-    """Those of one step."""
-    if kind == "bm25":
-        weights = ",".join(f"{name}={weight:g}" for name, weight in step.weights.items())
-        others = [f"--{name} {step[name]:g}" for name, usual in (("k1", 1.2), ("b", 0.75)) if step[name] != usual]
-        return [*([f"--weights {weights}"] if weights else []), *others]
-    if kind == "cross-encoder":
-        return _of_reranker(step.settings, step["depth"] or cut)
-    return {"rm3": ["--rm3"], "dense": ["--dense"], "fuse": ["--hybrid"]}.get(kind, [])
+def _of_dense(step: Step, cut: int | None) -> list[tuple[str, object]]:  # noqa: ARG001 -- it begins
+    return [("dense", True), ("vectors", vectors_name(step))]
 
 
-def _of_reranker(settings: Mapping[str, object], depth: int | None) -> list[str]:
-    options = [f"--rerank {settings['model']}"]
-    options += [f"--depth {depth}"] if depth else []
-    options += [f"--{name} {settings[name]}" for name in ("passages", "aggregate", "precision") if settings[name]]
-    return options + ([f"--document '{settings['document']}'"] if settings["document"] else [])
+def _of_fusion(step: Step, cut: int | None) -> list[tuple[str, object]]:  # noqa: ARG001 -- it begins
+    """BM25 and vectors by their ranks, which is what a hybrid search is."""
+    inner = [one for line in step.beside for one in line if one.kind == Dense.name]
+    return [("hybrid", True), *(("vectors", vectors_name(one)) for one in inner[:1])]
+
+
+def _of_reranker(step: Step, cut: int | None) -> list[tuple[str, object]]:
+    depth = step["depth"] or cut
+    found: list[tuple[str, object]] = [("rerank", step["model"]), *([("depth", depth)] if depth else [])]
+    return found + [(name, step[name]) for name in ("passages", "aggregate", "precision", "document") if step[name]]
+
+
+Options = Callable[[Step, int | None], list[tuple[str, object]]]
+OPTIONS: Mapping[str, Options] = MappingProxyType(
+    {
+        Bm25.name: _of_bm25,
+        Rm3.name: lambda _step, _cut: [("rm3", True)],
+        Dense.name: _of_dense,
+        Fuse.name: _of_fusion,
+        CrossEncoder.name: _of_reranker,
+    }
+)
+
+
+def _told(value: object) -> str:
+    """A value on a command line; a flag has none."""
+    return "" if value is True else quote(str(value))
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part.strip() for part in parts if part)
 
 
 def _drawing(rows: Sequence[ResultRow], best: Sequence[str], measure: str) -> Drawing:
-    """The frontier as a line; the others as lines of their models."""
+    """The frontier as a line; the others as lines of rows that differ in a number only, such as the depth."""
     groups: dict[str, list[ResultRow]] = {}
     for row in rows:
-        family = row.values.get("model") or row.name
-        groups.setdefault(family, []).append(row)
+        groups.setdefault(_family(row), []).append(row)
     points = {"frontier": [row for name in best for row in rows if row.name == name], **groups}
     curves = []
     for name, members in points.items():
@@ -141,4 +198,12 @@ def _drawing(rows: Sequence[ResultRow], best: Sequence[str], measure: str) -> Dr
         x = tuple(row.figures[P95].value for row in ordered)
         curves.append(Curve(name, x, tuple(row.figures[measure].value for row in ordered)))
     title, x_axis = f"{measure} against latency", "95th percentile of a query's milliseconds"
-    return Drawing("frontier", title, x_axis, measure, tuple(curves))
+    return Lines("frontier", title, x_axis, measure, tuple(curves))
+
+
+def _family(row: ResultRow) -> str:
+    """A row's name without the numbers that vary."""
+    found = row.name
+    for value in row.values.values():
+        found = re.sub(rf"(?<![\w:.-]){value}(?![\w:.-])", "X", found) if value.isdecimal() else found
+    return found

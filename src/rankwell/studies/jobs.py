@@ -16,11 +16,10 @@ from rankwell.core import Judgments, Queries, Run, Stage
 from rankwell.index import Index, IndexWriter, with_metadata_names
 from rankwell.studies.cells import CellStore
 from rankwell.studies.data import Chosen
-from rankwell.studies.steps import STEPS, Bench, Chain, Step, stage_of
+from rankwell.studies.steps import STEPS, Bench, Chain, JoiningKind, Step, stage_of
 from rankwell.studies.steps.dense import make_vectors
 
 INDEX, QUERIES, QRELS, RUN = "index", "queries.jsonl", "qrels.tsv", "run.trec"
-SCORES = "scores"  # beside the cells: pairs that were scored, so that a kill loses none of them
 WARM = 2  # queries before the clock counts
 PERCENTILES = (50, 95, 99)
 
@@ -75,7 +74,7 @@ class Ground:
         """The bench for steps."""
         folder = store.path(self.index)
         models = {name: str(store.path(key) / "model") for name, key in self.models}
-        kept = store.folder.parent / SCORES if scores else False
+        kept = store.scores if scores else False
         return Bench(Index.open(folder / INDEX), judgments_of(store, self.index), self.source, kept, threads, models)
 
     def start(self, store: CellStore, bench: Bench) -> Run:
@@ -128,14 +127,15 @@ class RunJob:
         """Apply the step and write the run."""
         bench = self.ground.bench(store, threads)
         kind = STEPS[self.step.kind]
-        stage = None if self.beside else kind.stage(self.step, bench, self.before)
+        stage: Stage | None = None
         start = self.ground.start(store, bench)
         beside = tuple(_travelling(place.run(store), start) for place in self.beside)
         first = start if self.given is None else _travelling(self.given.run(store), start)
         begun = time.perf_counter()
-        if stage is None:
+        if isinstance(kind, JoiningKind):
             run = kind.combined(self.step, first, beside)
         else:
+            stage = kind.stage(self.step, bench, self.before)
             stage.check()
             run = stage.apply(first)
         seconds = time.perf_counter() - begun

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankwell.core import Judgments, RankwellError
+
+if TYPE_CHECKING:
+    from rankwell.assess.grades import Grades
+    from rankwell.assess.labels import LabelRules, Labels
 
 ORIGINAL, SPARSE, LIBERAL, STRICT, GRADED = LABEL_SETS = ("original", "sparse", "liberal", "strict", "graded")
 LEAST = {LIBERAL: 1, STRICT: 2}  # the grade that counts as relevant, where the grades of single people are not known
@@ -36,7 +42,16 @@ def _sparse(judgments: Judgments) -> Judgments:
     return Judgments(rows)
 
 
-def _of_people(judgments: Judgments, labels: str, grades: Path, assessors: int) -> Judgments:
+@dataclass(frozen=True)
+class People:
+    """The grades of single people, and the labels that they come to."""
+
+    grades: Grades
+    rules: LabelRules
+    labels: Labels
+
+
+def grades_of_people(judgments: Judgments, grades: Path, assessors: int) -> People:
     """S1's rules over the grades of single people; ties are settled by the judgments there were."""
     from rankwell.assess.gathered import gather
     from rankwell.assess.grades import Grades
@@ -46,7 +61,11 @@ def _of_people(judgments: Judgments, labels: str, grades: Path, assessors: int) 
     rules = LabelRules(lowest=found.lowest, thresholds=thresholds_of(found.lowest, found.highest), assessors=assessors)
     # A grade below 0 says that somebody could not tell.
     told = Grades.of(row._replace(grade=None) if (row.grade or 0) < 0 else row for row in found.grades.rows())
-    sets = make_labels(told, judgments, rules, confirmed=False).sets
+    return People(told, rules, make_labels(told, judgments, rules, confirmed=False))
+
+
+def _of_people(judgments: Judgments, labels: str, grades: Path, assessors: int) -> Judgments:
+    sets = grades_of_people(judgments, grades, assessors).labels.sets
     if labels not in sets:
         raise RankwellError(f"{grades}: expected grades for the label set {labels}, found {', '.join(sets)}")
     return sets[labels]

@@ -15,7 +15,7 @@ SETTINGS = (".json", ".txt", ".toml")
 
 
 def check_model(use: ModelUse) -> str:
-    """The fingerprint of a model that is here; raises where it is not, or is of another kind."""
+    """The fingerprint of a model that is here; raises where it is not, or is of another kind or precision."""
     from rankwell.encode.description import kind_of, task_of
     from rankwell.encode.folder import ModelFolder
     from rankwell.rerank.linear_model import is_linear
@@ -28,6 +28,8 @@ def check_model(use: ModelUse) -> str:
     kind = kind_of(folder, task_of(folder))
     if not kind.startswith(use.role):
         raise RankwellError(f"{use.name}: expected a {use.role}, found a {kind}")
+    if use.precision is not None:
+        folder.choose(use.precision)  # raises where it has no such weights, nor any to make them of
     return weights_of(place)
 
 

@@ -47,7 +47,9 @@ class Places:
             return None
         line, column = place
         rest = self._lines[line - 1][column - 1 :]
-        return (line, column + 1) if rest[:1] in ('"', "'") and not TRIPLE.match(rest) else None
+        if TRIPLE.match(rest):  # a text of several lines, whose first line end does not count
+            return (line, column + 3) if rest[3:] else (line + 1, 1)
+        return (line, column + 1) if rest[:1] in ('"', "'") else None
 
     def _within(self, place: tuple[int, int], part: str | int) -> tuple[int, int]:
         """An element of a list of texts, or a key of an inline table, looked for behind its beginning."""

@@ -6,23 +6,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankwell.core import RankwellError, fingerprint
 from rankwell.encode import find_model
 from rankwell.studies.cells import Cell
 from rankwell.studies.data import Chosen, Shelf, choose
+from rankwell.studies.data_jobs import DATA_JOBS
 from rankwell.studies.jobs import Ground, IndexJob, LatencyJob, Place, RunJob, VectorsJob
 from rankwell.studies.models import check_model, weights_of
 from rankwell.studies.places import Places
 from rankwell.studies.problems import StudyError, meant
 from rankwell.studies.reading import StudyFile
+from rankwell.studies.recipe_checks import check_apart, check_labels, check_recipe
 from rankwell.studies.recipes import Recipe
 from rankwell.studies.steps import STEPS, Chain, ModelUse, Step
 from rankwell.studies.steps.cut import Cut
 from rankwell.studies.steps.dense import Dense
-from rankwell.studies.steps.given import StoredRun, fingerprint_of_run
-from rankwell.studies.study import FRONTIER, TableEntry
+from rankwell.studies.steps.given import STORED, fingerprint_of_run
+from rankwell.studies.study import FRONTIER, OF_DATA, TableEntry
 from rankwell.studies.variables import Row
+
+if TYPE_CHECKING:
+    from rankwell.studies.training_job import Source
 
 TIMED_QUERIES = 30
 
@@ -50,16 +56,33 @@ class LeftOut:
     why: str
 
 
+@dataclass(frozen=True)
+class Described:
+    """A collection that a table says something of: the cell of its index, and the one that has the figures."""
+
+    table: str
+    collection: Chosen
+    index: str
+    cell: str
+
+
 @dataclass
 class Plan:
     """Cells in an order in which each stands behind those that it needs."""
 
     file: StudyFile
     collections: list[Chosen] = field(default_factory=list)
+    trainable: dict[str, Chosen] = field(default_factory=dict)  # by the names of collections that they stand for
     missing: list[str] = field(default_factory=list)
     cells: dict[str, Cell] = field(default_factory=dict)
     rows: list[PlannedRow] = field(default_factory=list)
+    described: list[Described] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+
+    @property
+    def data(self) -> list[Chosen]:
+        """The collections that are measured, then those that are only trained on."""
+        return self.collections + [chosen for chosen in self.trainable.values() if not chosen.entry.measured]
 
     def add(self, cell: Cell) -> str:
         """A cell, if it is not there yet."""
@@ -80,20 +103,37 @@ def make_plan(file: StudyFile, shelf: Shelf) -> Plan:
         facts = shelf.facts(entry, source)
         chosen = Chosen(entry, stands_for, source, facts, seed=file.study.seed)
         if budget is not None:
-            documents = None if entry.whole else budget.documents
-            chosen = replace(chosen, queries=budget.queries, documents=documents, training=budget.training)
-        plan.collections.append(chosen)
+            documents, queries = None if entry.whole else budget.documents, budget.queries if entry.measured else None
+            chosen = replace(chosen, queries=queries, documents=documents, training=budget.training)
+        plan.trainable |= dict.fromkeys(stands_for, chosen)
+        if entry.measured:
+            plan.collections.append(chosen)
     for table in file.study.table:
         for chosen in plan.collections:
             if table.collections and not set(table.collections) & set(chosen.stands_for):
                 continue
             planner = Planner(plan, chosen)
+            if table.kind in OF_DATA:
+                _plan_description(planner, table)
             for row in file.rows(table):
                 _plan_row(planner, table, row)
-    if not plan.rows:
+    if not plan.rows and not plan.described:
         why = f": {plan.left_out[0].why}" if plan.left_out else ""
         raise StudyError(file.path, f"expected rows that can be run here, found none{why}")
     return plan
+
+
+def _plan_description(planner: Planner, table: TableEntry) -> None:
+    """A table that ranks nothing: left out where the collection has nothing for it."""
+    plan, chosen = planner.plan, planner.chosen
+    index = planner.ground().index
+    make = DATA_JOBS.get(table.kind)
+    try:
+        cell = index if make is None else plan.add(Cell(make(chosen), (), f"{chosen.name}: {table.title.lower()}"))
+    except RankwellError as error:
+        plan.left_out.append(LeftOut(table.name, table.title, chosen.name, str(error)))
+        return
+    plan.described.append(Described(table.name, chosen, index, cell))
 
 
 def _plan_row(planner: Planner, table: TableEntry, row: Row) -> None:
@@ -139,7 +179,7 @@ class Planner:
                 self._check_recipe(use)
             elif use is not None:
                 check_model(use)
-            if step.kind == StoredRun.name:
+            if step.kind in STORED:
                 fingerprint_of_run(step, self.chosen.folder)
             for inner in step.beside:
                 self.check(inner)
@@ -151,34 +191,47 @@ class Planner:
 
     def _check_recipe(self, use: ModelUse) -> None:
         """Raise where a model cannot be trained here."""
-        from rankwell.train.starting_model import find_trainable
-        from rankwell.train.trainer import needs_training
-
         recipe = self.recipes[use.name]
         if use.role != "cross-encoder":
             raise RankwellError(f"{use.name}: expected a {use.role}, found a cross-encoder that this study trains")
-        needs_training(f"training {use.name}")
-        if recipe.needs_labels and not self.chosen.can_train:
-            raise RankwellError(f"{use.name}: expected train or held_back queries of {self.chosen.name}, found none")
-        fields = {"title": recipe.pair_settings.get("title"), "abstract": recipe.pair_settings.get("abstract")}
-        for name in filter(None, fields.values()):
-            if name not in self.chosen.fields:
-                raise RankwellError(
-                    f"{use.name}: expected a field {name} of {self.chosen.name} to train on, found none"
-                )
-        for name in recipe.models:
-            find_trainable(name)
+        learnt = [self._named(step["from"]) for step in recipe.pairs]
+        check_recipe(recipe, learnt)
+        if recipe.validate is not None:
+            learnt.append(self._named(recipe.validate))
+            check_labels(learnt[-1])
+        for chosen in learnt:
+            check_apart(chosen, self.chosen)
 
-    def _trained(self, ground: Ground, name: str) -> str:
+    def _named(self, collection: str | None) -> Chosen:
+        """A collection to learn from: the one that is measured, where no other is named."""
+        if collection is None:
+            return self.chosen
+        found = self.plan.trainable.get(collection)
+        if found is None:
+            entry = next(entry for entry in self.plan.file.study.collection if entry.name == collection)
+            others = [other.source for other in self.plan.file.study.collection if other.instead_of == collection]
+            raise RankwellError(f"expected {' or '.join([entry.source, *others])} to train on, found none of it here")
+        return found
+
+    def _trained(self, name: str) -> str:
         """The cell that trains a model."""
         from rankwell.studies.training_job import TrainJob
 
         recipe = self.recipes[name]
         weights = tuple(weights_of(find_model(model)) for model in recipe.models)
-        cell = Cell(
-            TrainJob(ground, self.chosen, recipe, weights), (ground.index,), f"{self.chosen.name}: train {name}"
-        )
-        return self.plan.add(cell)
+        sources = tuple(self._source(self._named(step["from"])) for step in recipe.pairs)
+        validation = None if recipe.validate is None else self._source(self._named(recipe.validate))
+        if validation in sources:  # one collection stands in for both: nothing is left to decide with
+            validation = None
+        needed = [source.ground.index for source in (*sources, *([validation] if validation else []))]
+        learnt = " + ".join(dict.fromkeys(source.chosen.name for source in sources))
+        job = TrainJob(sources, recipe, weights, validation)
+        return self.plan.add(Cell(job, tuple(dict.fromkeys(needed)), f"{learnt}: train {name}"))
+
+    def _source(self, chosen: Chosen) -> Source:
+        from rankwell.studies.training_job import Source
+
+        return Source(replace(self, chosen=chosen).ground(), chosen)
 
     def ground(self) -> Ground:
         """The index of the collection."""
@@ -207,7 +260,7 @@ class Planner:
         needed = [cell.key for cell in self.plan.cells.values() if isinstance(cell.job, VectorsJob)]
         models = tuple(weights for step in chain if (weights := self._weights(step)))
         names = {use.name for step in chain if (use := STEPS[step.kind].model(step)) and use.name in self.recipes}
-        ground = replace(ground, models=tuple((name, self._trained(ground, name)) for name in sorted(names)))
+        ground = replace(ground, models=tuple((name, self._trained(name)) for name in sorted(names)))
         needed += [key for _, key in ground.models]
         job = LatencyJob(ground, chain, min(TIMED_QUERIES, self.chosen.asked), models)
         return self.plan.add(Cell(job, (ground.index, *needed), f"{self.chosen.name}: latency of {written(chain)}"))
@@ -220,7 +273,7 @@ class Planner:
             parents.append(self.plan.add(Cell(job, (ground.index,), title)))
         use = STEPS[step.kind].model(step)
         if use is not None and use.name in self.recipes and not step.beside:
-            key = self._trained(ground, use.name)
+            key = self._trained(use.name)
             parents.append(key)
             ground = replace(ground, models=((use.name, key),))
         # A line within a step is one of its own, or where the step follows others, it follows them too.
@@ -234,8 +287,8 @@ class Planner:
         """The fingerprint of what a step reads besides the index."""
         use = STEPS[step.kind].model(step)
         if use is not None:
-            return self._trained(self.ground(), use.name) if use.name in self.recipes else check_model(use)
-        return fingerprint_of_run(step, self.chosen.folder) if step.kind == StoredRun.name else None
+            return self._trained(use.name) if use.name in self.recipes else check_model(use)
+        return fingerprint_of_run(step, self.chosen.folder) if step.kind in STORED else None
 
 
 def written(chain: Chain) -> str:

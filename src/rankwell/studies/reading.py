@@ -17,7 +17,19 @@ from rankwell.studies.problems import LineError, StudyError, unknown
 from rankwell.studies.recipes import Recipe, recipe_of
 from rankwell.studies.shapes import ShapeError
 from rankwell.studies.steps import Chain, chain_of
-from rankwell.studies.study import ANY, COMPARISON, DEPTHS, STUDY, CollectionEntry, Study, TableEntry, measure_on
+from rankwell.studies.study import (
+    ANY,
+    CHOSEN,
+    COMPARISON,
+    DEPTHS,
+    GRADES,
+    OF_DATA,
+    STUDY,
+    CollectionEntry,
+    Study,
+    TableEntry,
+    measure_on,
+)
 from rankwell.studies.variables import Row, VariableError, expanded
 
 SYNTAX = re.compile(r"(?P<message>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
@@ -35,12 +47,31 @@ class StudyFile:
     text: str = field(repr=False)
     path: str
     budget: str | None = None
+    wished: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # values of variables in place of the file's
 
     @property
     def vary(self) -> dict[str, tuple[str, ...]]:
-        """What varies, within the budget."""
+        """What varies, within the budget, or as the user wishes."""
         smaller = self.study.budget[self.budget].vary if self.budget else {}
-        return {**self.study.vary, **smaller}
+        return {**self.study.vary, **smaller, **self.wished}
+
+    def varying(self, wished: Mapping[str, Sequence[str]]) -> StudyFile:
+        """The same study with other values of its variables."""
+        for name in wished:
+            if name not in self.study.vary:
+                raise StudyError(self.path, unknown("a variable of [vary]", name, self.study.vary))
+        found = replace(self, wished={name: tuple(values) for name, values in wished.items()})
+        try:
+            for check in (_check_models, _check_tables):
+                check(found)
+        except ShapeError as error:
+            raise StudyError(self.path, error.message) from error
+        return found
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """The collections that the study means; others stand in for them."""
+        return tuple(entry.name for entry in self.study.collection if entry.instead_of is None)
 
     def within(self, budget: str | None) -> StudyFile:
         """The same study within a budget that it names."""
@@ -58,7 +89,7 @@ class StudyFile:
         for name, line in self.study.models.items():
             for row in expanded(name, line, self.vary):
                 try:
-                    found[row.name] = recipe_of(row.line)
+                    found[row.name] = recipe_of(row.line, self.collections)
                 except LineError as error:
                     raise self.line_error(error, ("models", name), row.line) from error
         return found
@@ -78,12 +109,13 @@ class StudyFile:
         exact = places.text_at(path)
         if exact is None or "$" in line or self._written(path) != line:
             at = places.of(path)
-            return StudyError(self.path, f'in "{line}": {error}', *(at or ()))
-        return StudyError(self.path, error.message, exact[0], exact[1] + error.place)
+            return StudyError(self.path, f'in "{" ".join(line.split())}": {error.message}', *(at or ()))
+        *above, left = line[: error.place].split("\n")
+        return StudyError(self.path, error.message, exact[0] + len(above), len(left) + (1 if above else exact[1]))
 
     def fingerprint(self) -> str:
         """Over what the study asks for, not over how its file is written."""
-        return fingerprint([self.study, self.budget])
+        return fingerprint([self.study, self.budget, *([self.wished] if self.wished else [])])
 
     def _written(self, path: KeyPath) -> object:
         """The value that stands at a path."""
@@ -132,11 +164,20 @@ def _check_collections(file: StudyFile) -> None:
     for place, name in _twice([entry.name for entry in entries]):
         raise ShapeError(f"expected each name once, found {name} again", ("collection", place, "name"))
     real = [entry.name for entry in entries if entry.instead_of is None]
+    kept = {entry.name: entry.measured for entry in entries}
     for place, entry in enumerate(entries):
         if entry.instead_of is not None and entry.instead_of not in (*real, ANY):
             raise ShapeError(
                 unknown("a collection", entry.instead_of, [*real, ANY]), ("collection", place, "instead_of")
             )
+        if entry.measured != kept.get(entry.instead_of or "", entry.measured):
+            expected = f"measured = {str(not entry.measured).lower()}, as {entry.instead_of} has it"
+            raise ShapeError(f"expected {expected}, found {str(entry.measured).lower()}", ("collection", place))
+        if not entry.measured and (entry.train is not None or entry.held_back):
+            wrong = "train" if entry.train is not None else "held_back"
+            raise ShapeError('expected "split", because all of it is there to train on', ("collection", place, wrong))
+    if not any(entry.measured for entry in entries):
+        raise ShapeError("expected a collection that is measured, found none", ("collection", 0, "measured"))
 
 
 def _check_pipelines(file: StudyFile) -> None:
@@ -171,7 +212,7 @@ def _check_tables(file: StudyFile) -> None:
         raise ShapeError("expected a table or more, found none", ("table",))
     for place, name in _twice([table.name for table in study.table]):
         raise ShapeError(f"expected each name once, found {name} again", ("table", place, "name"))
-    known = [entry.name for entry in study.collection if entry.instead_of is None] or [
+    known = [entry.name for entry in study.collection if entry.instead_of is None and entry.measured] or [
         entry.name for entry in study.collection
     ]
     for place, table in enumerate(study.table):
@@ -184,11 +225,12 @@ def _check_tables(file: StudyFile) -> None:
                     unknown("a collection that is no stand-in", name, known), (*path, "collections", number)
                 )
         _check_measures(table, path)
+        _check_choice(file, table, path)
         _check_rows(file, table, path)
 
 
 def _check_measures(table: TableEntry, path: KeyPath) -> None:
-    if not table.measures and table.kind != "grades":
+    if not table.measures and table.kind not in (GRADES, CHOSEN, *OF_DATA):
         raise ShapeError('expected a key "measures" with one measure or more, found none', path)
     for number, measure in enumerate(table.measures):
         try:
@@ -201,6 +243,17 @@ def _check_measures(table: TableEntry, path: KeyPath) -> None:
         raise ShapeError('expected one measure where the columns are "collections"', (*path, "measures"))
 
 
+def _check_choice(file: StudyFile, table: TableEntry, path: KeyPath) -> None:
+    """A table that takes the best row of another one."""
+    if table.kind != CHOSEN:
+        return
+    known = [other.name for other in file.study.table if other.kind == COMPARISON and other.columns == "measures"]
+    if table.of is None:
+        raise ShapeError('expected a key "of", because the table is of the kind chosen, found none', path)
+    if table.of not in known:
+        raise ShapeError(unknown("a table with a column for each measure", table.of, known), (*path, "of"))
+
+
 def _check_rows(file: StudyFile, table: TableEntry, path: KeyPath) -> None:
     names: list[str] = []
     for written, line in table.rows.items():
@@ -211,12 +264,16 @@ def _check_rows(file: StudyFile, table: TableEntry, path: KeyPath) -> None:
             raise ShapeError(str(error), at) from error
         _check_chains(file, table, rows, at)
         names += [row.name for row in rows]
-    if not names:
-        raise ShapeError("expected a row or more, found none", (*path, "rows"))
+    rowless = table.kind in (CHOSEN, *OF_DATA)
+    if rowless == bool(names):
+        expected = f"no rows, because the table is of the kind {table.kind}" if rowless else "a row or more"
+        raise ShapeError(f"expected {expected}, found {'some' if rowless else 'none'}", (*path, "rows"))
     for _, name in _twice(names):
         raise ShapeError(f"expected each row once, found {name} again", (*path, "rows"))
     if table.baseline not in (None, NONE, *names):
         raise ShapeError(unknown("a row", str(table.baseline), names), (*path, "baseline"))
+    if table.share and table.baseline == NONE:
+        raise ShapeError("expected a baseline that rows have a share of, found none", (*path, "baseline"))
     for number, name in enumerate(table.optional):
         if name not in table.rows and name != "*":
             raise ShapeError(unknown('a row, or "*" for all', name, table.rows), (*path, "optional", number))

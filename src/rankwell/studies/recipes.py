@@ -1,155 +1,105 @@
 """Models that a study trains: a line says what pairs are made, and what is trained on them.
 
-`self-supervised(false=0.6) | fine-tune(minilm-l6, epochs=1)`, `labelled(negatives="hard:4") | fine-tune(minilm-l6)`.
+`self-supervised(false=0.6) | fine-tune(minilm-l6, epochs=1)`, `labelled(negatives="hard:4") | fine-tune(minilm-l6)`,
+`unlabelled(from=WikiQA) | unlabelled(from=SciFact) | distil(ms-marco-minilm-l12, minilm-l6, method=margin-mse)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from rankwell.core import RankwellError, Template
 from rankwell.rerank import Passages
-from rankwell.rerank.architectures import ARCHITECTURES
 from rankwell.studies.lines import Call, parse_line
 from rankwell.studies.problems import LineError, unknown
-from rankwell.studies.steps.step import REQUIRED, Parameter, completed
-
-PAIRS, TRAINING = "pairs", "training"
-LIMIT = Parameter("limit", "at most so many pairs, drawn by the seed", int)
-OF_TRAINING = (
-    Parameter("epochs", "passes over the pairs", float, 3.0),
-    Parameter("batch", "pairs that are run together", int, 16),
-    Parameter("lr", "the highest learning rate", float, 5e-5),
-    Parameter("tokens", "tokens of a pair", int, 256),
-    Parameter("seed", "of new weights, order and dropout", int, 42),
+from rankwell.studies.recipe_kinds import (
+    DISTIL,
+    FROM,
+    LABELLED,
+    PAIRS,
+    PARADE,
+    RECIPES,
+    SELF_SUPERVISED,
+    TRAINING,
+    UNLABELLED,
+    VALIDATE,
 )
+from rankwell.studies.steps.step import completed
+
+OF_TEACHER = "teacher:"  # a student that is made of the teacher's layers
 
 
 @dataclass(frozen=True)
-class RecipeKind:
-    """A part of a recipe: it makes pairs, or trains on them."""
+class PairStep:
+    """One way to make pairs, with all settings."""
 
-    name: str
-    part: str
-    about: str
-    parameters: tuple[Parameter, ...]
-    main: tuple[str, ...] = ()  # what values without a name are for
+    kind: str
+    settings: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.settings[name]
+
+    def configuration(self) -> dict[str, Any]:
+        """In plain words. What a study calls its collection changes nothing: its data are part of the cell."""
+        return {"kind": self.kind, **{name: value for name, value in self.settings.items() if name != FROM}}
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which pairs, and which training, with all settings."""
+    """Which pairs, all of them together, and which training on them."""
 
-    pairs: str
-    pair_settings: Mapping[str, Any]
+    pairs: tuple[PairStep, ...]
     training: str
     settings: Mapping[str, Any]
 
     def configuration(self) -> dict[str, Any]:
         """In plain words, for records and fingerprints."""
-        return {
-            "pairs": {"kind": self.pairs, **self.pair_settings},
-            "training": {"kind": self.training, **self.settings},
-        }
+        pairs = [step.configuration() for step in self.pairs]
+        told = {name: value for name, value in self.settings.items() if name != VALIDATE}
+        return {"pairs": pairs[0] if len(pairs) == 1 else pairs, "training": {"kind": self.training, **told}}
 
     @property
     def models(self) -> tuple[str, ...]:
         """The models that must be here before."""
-        return (self.settings["start"],) if "start" in self.settings else ()
+        named = (self.settings.get(name) for name in ("start", "teacher", "student"))
+        return tuple(name for name in named if name and not name.startswith(OF_TEACHER))
 
     @property
     def needs_labels(self) -> bool:
-        """Whether there must be queries with judgments to learn from."""
-        return self.pairs == "labelled"
+        """Whether there must be judgments to learn from."""
+        return any(step.kind == LABELLED for step in self.pairs)
+
+    @property
+    def validate(self) -> str | None:
+        """The collection that decides which step is kept."""
+        found: str | None = self.settings.get(VALIDATE)
+        return found
 
 
-_KINDS = (
-    RecipeKind(
-        "self-supervised",
-        PAIRS,
-        "titles as queries, abstracts as documents (S0)",
-        (
-            Parameter("false", "the share of false pairs", float, 0.6),
-            Parameter("perturb", "all, none, or some of short,stopwords,shuffle", str, "all"),
-            Parameter("title", "the field with titles", str, "title"),
-            Parameter("abstract", "the field with abstracts", str, "abstract"),
-            LIMIT,
-        ),
-    ),
-    RecipeKind(
-        "labelled",
-        PAIRS,
-        "judged documents of the training queries, and others to tell them from (S4)",
-        (
-            Parameter("negatives", "hard:4,random:1,judged:2", str, "hard:4"),
-            Parameter("depth", "how deep in BM25's run hard negatives are looked for", int, 40),
-            Parameter("document", "the text that is read: '{title} {abstract}'; all fields by default"),
-            Parameter("passages", "pairs of passages: 150:50"),
-            LIMIT,
-        ),
-    ),
-    RecipeKind(
-        "fine-tune",
-        TRAINING,
-        "a cross-encoder from a model with PyTorch's weights",
-        (
-            Parameter("start", "the model to start from", str, REQUIRED),
-            Parameter("loss", "bce, ranknet, margin, listnet, softmax, lambda", str, "bce"),
-            Parameter("freeze", "none, embeddings, layers:N, head", str, "none"),
-            *OF_TRAINING,
-        ),
-        ("start",),
-    ),
-    RecipeKind(
-        "architecture",
-        TRAINING,
-        "one of S3's four architectures, from a model with PyTorch's weights",
-        (
-            Parameter("start", "the model to start from", str, REQUIRED),
-            Parameter("kind", "which of the four", str, "interaction", tuple(ARCHITECTURES)),
-            Parameter("texts", "QA or QTA, for interactions", str, None, ("QA", "QTA")),
-            Parameter("shared", "one encoder for all texts", bool, False),
-            Parameter("clean", "clean texts first", bool, False),
-            Parameter("freeze", "none, or head for a frozen BERT", str, "none"),
-            *OF_TRAINING,
-        ),
-        ("start",),
-    ),
-    RecipeKind(
-        "linear",
-        TRAINING,
-        "TF-IDF with logistic regression (S3)",
-        (
-            Parameter("longest", "runs of so many words", int, 3),
-            Parameter("fewest", "texts that must have a word", int, 8),
-            Parameter("penalty", "C of the regression", float, 1.0),
-            Parameter("clean", "clean texts first", bool, False),
-        ),
-    ),
-)
-RECIPES: Mapping[str, RecipeKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+def recipe_of(text: str, collections: Sequence[str] | None = None) -> Recipe:
+    """The recipe that a line asks for: steps that make pairs, then one that trains.
 
-
-def recipe_of(text: str) -> Recipe:
-    """The recipe that a line asks for: one step that makes pairs, one that trains."""
-    calls = parse_line(text).calls
-    wanted = (PAIRS, TRAINING)
-    if len(calls) != len(wanted):
-        place = calls[-1].place
-        raise LineError(f"expected pairs | training, found {len(calls)} steps", place)
-    found = [_checked(call, part) for call, part in zip(calls, wanted, strict=True)]
-    recipe = Recipe(*found[0], *found[1])
-    try:
-        _check(recipe)
-    except RankwellError as error:
-        raise LineError(str(error), calls[0].place) from error
+    `collections`: the names that a step may give; any where nothing is said.
+    """
+    *makers, trainer = parse_line(text).calls
+    if not makers:
+        raise LineError("expected pairs | training, found one step", trainer.place)
+    pairs = []
+    for call in makers:
+        step = PairStep(*_checked(call, PAIRS, collections))
+        with _told_at(call):
+            _check_pairs(step)
+        pairs.append(step)
+    recipe = Recipe(tuple(pairs), *_checked(trainer, TRAINING, collections))
+    with _told_at(trainer):
+        _check_training(recipe)
     return recipe
 
 
-def _checked(call: Call, part: str) -> tuple[str, dict[str, Any]]:
+def _checked(call: Call, part: str, collections: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
     known = {name: kind for name, kind in RECIPES.items() if kind.part == part}
     kind = known.get(call.name)
     if kind is None:
@@ -165,20 +115,60 @@ def _checked(call: Call, part: str) -> tuple[str, dict[str, Any]]:
         if name in settings:
             raise LineError(f"{kind.name}: expected {name} once, found it twice", argument.place)
         settings[name] = parameters[name].checked(argument)
+        if name in (FROM, VALIDATE) and collections is not None and settings[name] not in collections:
+            wrong = unknown("a collection that is no stand-in", settings[name], collections)
+            raise LineError(f"{kind.name}: {name}: {wrong}", argument.place)
     return kind.name, completed(kind.name, kind.parameters, settings, call.place)
 
 
-def _check(recipe: Recipe) -> None:
+@contextmanager
+def _told_at(call: Call) -> Iterator[None]:
+    """Say where in the line a mistake is."""
+    try:
+        yield
+    except RankwellError as error:
+        raise LineError(f"{call.name}: {error}", call.place) from error
+
+
+def _check_pairs(step: PairStep) -> None:
     """Texts within settings that can be read."""
     from rankwell.train.negatives import Negatives
     from rankwell.train.perturbations import parse_perturbations
+    from rankwell.train.unlabelled import Unlabelled
 
-    told = recipe.pair_settings
-    if recipe.needs_labels:
-        Negatives.parse(told["negatives"], told["depth"])
-        if told["document"] is not None:
-            Template(told["document"])
-        if told["passages"] is not None:
-            Passages.parse(told["passages"])
+    if step.kind == SELF_SUPERVISED:
+        parse_perturbations(step["perturb"])
+        return
+    if step.kind == LABELLED:
+        Negatives.parse(step["negatives"], step["depth"])
     else:
-        parse_perturbations(told["perturb"])
+        Unlabelled(Negatives.parse(step["documents"], step["depth"]))
+    if step["document"] is not None:
+        Template(step["document"])
+    if step["passages"] is not None:
+        Passages.parse(step["passages"])
+
+
+def _check_training(recipe: Recipe) -> None:
+    """Settings that the trainer takes, and pairs that it can learn from."""
+    from rankwell.studies.trainers import SETTINGS
+
+    told = recipe.settings
+    SETTINGS[recipe.training](told, 1)
+    unlabelled = [step.kind for step in recipe.pairs if step.kind == UNLABELLED]
+    if unlabelled and recipe.training != DISTIL:
+        raise RankwellError("expected pairs with labels, found unlabelled ones, which only distil learns from")
+    if recipe.training == DISTIL:
+        from rankwell.train.distil_methods import parse_weights, weights_of
+        from rankwell.train.student import Student
+
+        Student.parse(told["student"])
+        if len(unlabelled) == len(recipe.pairs) and set(weights_of(told["method"], parse_weights(told["weights"]))) == {
+            "hard"
+        }:
+            raise RankwellError("expected labels for the hard loss alone, found unlabelled pairs")
+    if recipe.training == PARADE and {step.settings.get("passages") for step in recipe.pairs} - {
+        None,
+        told["passages"],
+    }:
+        raise RankwellError(f"passages: expected pairs of whole documents, or of passages {told['passages']}")

@@ -56,7 +56,7 @@ class Report:
     def introduction(self) -> Iterator[str]:
         """What the study asks, and what was taken for what."""
         yield self.plan.file.study.about
-        for chosen in self.plan.collections:
+        for chosen in self.plan.data:
             if not chosen.is_real:
                 meant = ", ".join(chosen.stands_for)
                 yield (
@@ -65,6 +65,11 @@ class Report:
                 )
         if self.plan.missing:
             yield f"Not here, and left out: {', '.join(self.plan.missing)}."
+        made = {table.name for table in self.tables}
+        for table in self.plan.file.study.table:
+            if table.name not in made:
+                why = "; ".join(dict.fromkeys(left.why for left in self.plan.left_out if left.table == table.name))
+                yield f'There is no table "{table.title}": {why or "nothing to make it of"}.'
 
     def explained(self, table: ResultTable) -> Iterator[str]:
         """What a reader should know before a table."""
@@ -75,18 +80,20 @@ class Report:
         yield table.differences if published else ""
         yield table.advice
 
-    def marks(self) -> str:
+    def marks(self, table: ResultTable) -> str:
         """How significance is marked."""
         study = self.plan.file.study
         how = {"stars": STARS, "dagger": DAGGERS}.get(study.marks, "")
-        return f"{how}: {study.test}-test against the first row, corrected ({study.correction})" if how else ""
+        corrected = table.corrected and study.correction != "none"
+        said = f"corrected ({study.correction})" if corrected else "not corrected for the number of tests"
+        return f"{how}: {study.test}-test against {table.against}, {said}" if how else ""
 
     def data_table(self) -> Table:
         """What was run on which data."""
         columns = [Column("collection", "left"), Column("stands for", "left"), Column("documents"), Column("queries")]
         columns += [Column("judgments"), Column("data fingerprint", "left")]
         rows: list[list[Cell]] = []
-        for chosen in self.plan.collections:
+        for chosen in self.plan.data:
             index = StudyCell(IndexJob(chosen), (), "")  # two collections of the same data have one index
             if index.key not in self.plan.cells:
                 continue
@@ -111,6 +118,7 @@ class Report:
         parts += [f"--budget {settings.budget}"] if settings.budget else []
         parts += ["--data FOLDER"] if settings.data else []
         parts += [f"--collection '{name}={source}'" for name, source in settings.collections.items()]
+        parts += [f"--vary {name}={','.join(values)}" for name, values in settings.vary.items()]
         return " ".join(parts)
 
 
@@ -141,7 +149,7 @@ def numbers(report: Report) -> dict[str, Any]:
         "budget": settings.budget,
         "seed": report.plan.file.study.seed,
     }
-    data = {chosen.name: chosen.facts.fingerprint for chosen in report.plan.collections}
+    data = {chosen.name: chosen.facts.fingerprint for chosen in report.plan.data}
     left = [vars(row) for row in report.plan.left_out]
     tables = [table.plain() for table in report.tables]
     return told | {"data": data, "versions": versions(), "tables": tables, "left_out": left}
@@ -156,7 +164,7 @@ def page(report: Report) -> Page:
         shown, links = report_table(table)
         parts.append(LinkedTable(shown, links))
         if any(figure.mark for row in table.rows for figure in row.figures.values()):
-            parts.append(Text(report.marks()))
+            parts.append(Text(report.marks(table)))
         parts += [Note(note) for note in table.notes]
         parts += [PicturePart(picture) for name, picture in report.pictures.items() if _belongs(name, table)]
     parts += [Heading("How it was run"), TablePart(report.data_table()), TablePart(report.versions_table())]

@@ -31,19 +31,18 @@ def report_table(result: ResultTable) -> tuple[Table, Links]:
         cells: list[Cell] = [row.name]
         for number, (name, part) in enumerate(parts, 1):
             figure = row.figures.get(name)
-            cells.append(None if figure is None else _cell(figure, part))
+            cells.append(None if figure is None else _cell(figure, part, columns[number].digits))
             if figure is not None and figure.cell is not None and part == "value":
                 links[place, number] = f"{ANCHOR}{figure.cell}"
         rows.append(cells)
     return Table(f"{result.title}: {result.collection}, {result.queries:,} queries", columns, rows), links
 
 
-def _cell(figure: Figure, part: str) -> Cell:
-    if part == "published":
-        return figure.published
+def _cell(figure: Figure, part: str, digits: int | None) -> Cell:
+    """A number as its column has it, or with its own digits where others of the column have more."""
     if part == "interval":
         return None if figure.low is None or figure.high is None else f"{figure.low:.3f} to {figure.high:.3f}"
-    value: Cell = int(figure.value) if figure.digits == 0 else figure.value
-    if not figure.mark:
+    value, mark = (figure.published, "") if part == "published" else (figure.value, figure.mark)
+    if value is None or (not mark and figure.digits == digits):
         return value
-    return Marked(cell_text(value, Column("", digits=figure.digits)) + figure.mark, figure.value)
+    return Marked(cell_text(value, Column("", digits=figure.digits)) + mark, value)

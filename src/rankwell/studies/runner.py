@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,19 @@ from rankwell.index.lock import WriterLock
 from rankwell.studies.cells import Cell, CellStore, write_json
 from rankwell.studies.cost import Estimate, estimate
 from rankwell.studies.data import Shelf
+from rankwell.studies.elsewhere import libraries
 from rankwell.studies.jobs import LatencyJob
 from rankwell.studies.plan import Plan, make_plan
 from rankwell.studies.reading import StudyFile, parse_study
-from rankwell.studies.workers import working
+from rankwell.studies.workers import in_processes
 
 logger = logging.getLogger(__name__)
 
 FILE, SETTINGS, CELLS, DATA = "study.toml", "run.json", "cells", "data.json"
 WORTH_PROCESSES = 30.0  # seconds of work below which a second process costs more than it brings
+
+Ask = Callable[[Estimate], bool]
+DoCells = Callable[[Sequence[Cell], CellStore], Iterator[Cell]]  # each after those that it needs, told when finished
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Settings:
     data: str | None = None
     collections: Mapping[str, str] = field(default_factory=dict)
     latency: float | None = None  # milliseconds a query may take, for the frontier
+    vary: Mapping[str, Sequence[str]] = field(default_factory=dict)  # values in place of the study's own
     begun: str = ""
     rankwell: str = __version__
 
@@ -75,7 +81,7 @@ class StudyFolder:
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise RankwellError(f"{path}: expected the study's file, found nothing: {error.strerror}") from error
-        return parse_study(text, str(path), settings.name).within(settings.budget)
+        return parse_study(text, str(path), settings.name).within(settings.budget).varying(settings.vary)
 
     def begin(self, file: StudyFile, settings: Settings) -> None:
         """Note what is run here; a folder with another study is left alone."""
@@ -116,14 +122,34 @@ class Machine:
         """How many threads in all."""
         return self.threads or os.cpu_count() or 1
 
+    def one_by_one(self, cells: Sequence[Cell], store: CellStore) -> Iterator[Cell]:
+        """Do cells in this process."""
+        for cell in cells:
+            try:
+                store.do(cell, self.cores)
+            except RankwellError as error:
+                raise RankwellError(f"{cell.title}: {error}") from error
+            yield cell
 
-Ask = Callable[[Estimate], bool]
+    def side_by_side(self, processes: int) -> DoCells:
+        """What does cells in so many processes."""
+        threads = max(1, self.cores // processes)
+        return self.one_by_one if processes == 1 else partial(in_processes, processes, threads)
 
 
 def run_study(
-    folder: StudyFolder, machine: Machine | None = None, *, ask: Ask | None = None, quiet: bool = False
+    folder: StudyFolder,
+    machine: Machine | None = None,
+    *,
+    ask: Ask | None = None,
+    others: DoCells | None = None,
+    quiet: bool = False,
 ) -> tuple[Plan, Estimate]:
-    """Do what is not done yet. `ask` is given the cost first, and may say no."""
+    """Do what is not done yet. `ask` is given the cost first, and may say no.
+
+    `others` do the cells in place of this machine (`rankwell.scale.CellsOn`), but for latencies, which are measured
+    here.
+    """
     machine = machine or Machine()
     plan = folder.plan(quiet=quiet)
     store = folder.store
@@ -137,49 +163,26 @@ def run_study(
             raise RankwellError("nothing was run")
         todo = [cell for cell in plan.cells.values() if not store.finished(cell.key)]
         with Progress(plan.file.name, unit="cells", total=len(todo), quiet=quiet) as progress:
-            _do_all(todo, store, machine, machine.processes(work), progress)
+            together = others or machine.side_by_side(machine.processes(work))
+            _do_all(todo, store, together, machine.one_by_one, progress)
     return plan, work
 
 
-def _do_all(todo: list[Cell], store: CellStore, machine: Machine, processes: int, progress: Progress) -> None:
+def _do_all(todo: list[Cell], store: CellStore, together: DoCells, alone: DoCells, progress: Progress) -> None:
     """Everything that may run beside other work, then what must be timed alone."""
-    together = [cell for cell in todo if not isinstance(cell.job, LatencyJob)]
-    alone = [cell for cell in todo if isinstance(cell.job, LatencyJob)]
-    if processes > 1:
-        with working(processes, store.folder, max(1, machine.cores // processes)) as workers:
-            waiting = list(together)
-            while waiting or workers.busy:
-                for cell in [cell for cell in waiting if all(map(store.finished, cell.parents))]:
-                    if workers.has_room:
-                        waiting.remove(cell)
-                        workers.start(cell)
-                progress.advance(len(workers.finished()))
-    else:
-        _one_by_one(together, store, machine.cores, progress)
-    _one_by_one(alone, store, machine.cores, progress)
-
-
-def _one_by_one(cells: list[Cell], store: CellStore, threads: int, progress: Progress) -> None:
-    for cell in cells:
-        try:
-            store.do(cell, threads)
-        except RankwellError as error:
-            raise RankwellError(f"{cell.title}: {error}") from error
-        progress.advance()
+    untimed = [cell for cell in todo if not isinstance(cell.job, LatencyJob)]
+    timed = [cell for cell in todo if isinstance(cell.job, LatencyJob)]
+    for cells, how in ((untimed, together), (timed, alone)):
+        for _ in how(cells, store) if cells else ():
+            progress.advance()
 
 
 def versions() -> dict[str, Any]:
     """What results may depend on."""
     import platform
-    from importlib.metadata import PackageNotFoundError, version
 
-    found = {"rankwell": __version__, "python": platform.python_version()}
-    for name in ("numpy", "onnxruntime", "tokenizers", "torch", "transformers"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found | {"machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"}
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return {"rankwell": __version__, "python": platform.python_version(), **libraries(), "machine": machine}
 
 
 def _now() -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankwell.studies.steps import STEPS
+from rankwell.studies.recipe_kinds import PAIRS, RECIPES, TRAINING, RecipeKind
+from rankwell.studies.steps import STEPS, StepKind
 from rankwell.studies.study import STUDY
 
 
@@ -14,6 +15,7 @@ def study_schema() -> dict[str, Any]:
     rows = schema["properties"]["table"]["items"]["properties"]["rows"]
     rows["additionalProperties"]["description"] = _steps()
     schema["properties"]["pipelines"]["additionalProperties"]["description"] = _steps()
+    schema["properties"]["models"]["additionalProperties"]["description"] = _recipes()
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A Rankwell study",
@@ -23,8 +25,15 @@ def study_schema() -> dict[str, Any]:
 
 def _steps() -> str:
     """All steps with their settings, for the editor's hint at a line."""
-    told = []
-    for name, kind in STEPS.items():
-        settings = ", ".join(parameter.name for parameter in kind.parameters)
-        told.append(f"{name}({settings}): {kind.about}" if settings else f"{name}: {kind.about}")
-    return "Steps with | between them.\n" + "\n".join(told)
+    return "\n".join(["Steps with | between them.", *(_hint(kind) for kind in STEPS.values())])
+
+
+def _recipes() -> str:
+    """The same of models that are trained."""
+    pairs, training = ([_hint(kind) for kind in RECIPES.values() if kind.part == part] for part in (PAIRS, TRAINING))
+    return "\n".join(["Pairs | training. Pairs (one step or several):", *pairs, "Training:", *training])
+
+
+def _hint(kind: StepKind | RecipeKind) -> str:
+    settings = ", ".join(parameter.name for parameter in kind.parameters)
+    return f"{kind.name}({settings}): {kind.about}" if settings else f"{kind.name}: {kind.about}"

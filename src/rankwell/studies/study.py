@@ -10,8 +10,12 @@ from rankwell.evaluate.unjudged import POLICIES
 from rankwell.studies.label_sets import LABEL_SETS
 from rankwell.studies.shapes import COUNT, FLAG, NUMBER, TEXT, WHOLE, ListOf, Record, Scalar, TableOf, key, one_of
 
-COMPARISON, DEPTHS, GRADES, FRONTIER = TABLE_KINDS = ("comparison", "depths", "grades", "frontier")
+COMPARISON, DEPTHS, GRADES, FRONTIER, CHOSEN, LABELS, LABEL_TESTS, ASSESSORS, PAIRS = TABLE_KINDS = (
+    "comparison", "depths", "grades", "frontier", "chosen", "labels", "label-tests", "assessors", "pairs",
+)  # fmt: skip
+OF_DATA = (LABELS, ASSESSORS, PAIRS)  # tables that say something of the collections, and rank nothing
 ANY = "any"
+ALL, VALIDATION, TEST = PARTS = ("all", "validation", "test")
 MATCH_RATIO = "MatchRatio"  # a measure that needs the size of the collection, which a study file does not know
 
 
@@ -22,7 +26,7 @@ class CollectionEntry:
     name: str = key(TEXT, "what tables call it")
     source: str = key(TEXT, "a folder below --data, a path with / in it, irds:NAME, or rankwell:python")
     instead_of: str | None = key(TEXT, 'the collection that it stands in for where that is not here, or "any"', None)
-    split: str | None = key(TEXT, "which judgments: test, dev, train, full", None)
+    split: str | None = key(TEXT, "which judgments: test, dev, train, full, or several: validation+test", None)
     fields: Mapping[str, str] = key(TableOf(TEXT), "the study's names of fields = the collection's own", {})
     pipelines: Mapping[str, str] = key(TableOf(TEXT), "pipelines that are others on this collection", {})
     labels: str = key(one_of(*LABEL_SETS), "the judgments as a label set has them (S1)", "original")
@@ -30,6 +34,7 @@ class CollectionEntry:
     assessors: int = key(COUNT, "how many people must have graded a query, for labels", 3)
     train: str | None = key(TEXT, "the judgments that models are trained on: train", None)
     held_back: float = key(NUMBER, "without these: the share of queries that are trained on and not measured", 0.0)
+    measured: bool = key(FLAG, "false: no table is made of it, models are trained on it: labelled(from='NAME')", True)
     whole: bool = key(FLAG, "no budget takes documents away, because a stored run needs them", False)
     about: str = key(TEXT, "what a reader should know of it", "")
 
@@ -50,7 +55,7 @@ class TableEntry:
 
     name: str = key(TEXT, "a short name of its own, for links")
     title: str = key(TEXT, "what stands above it")
-    rows: Mapping[str, str] = key(TableOf(TEXT), "row = pipeline; $names are what varies")
+    rows: Mapping[str, str] = key(TableOf(TEXT), "row = pipeline; $names are what varies", {})
     measures: tuple[str, ...] = key(ListOf(TEXT), "nDCG@10, RR@10, R@100, AUC, ...", ())
     kind: str = key(one_of(*TABLE_KINDS), "what is made of the rows", COMPARISON)
     about: str = key(TEXT, "what is asked", "")
@@ -58,12 +63,15 @@ class TableEntry:
     collections: tuple[str, ...] = key(ListOf(TEXT), "which collections; all by default", ())
     columns: str = key(one_of("measures", "collections"), "what the columns are", "measures")
     baseline: str | None = key(TEXT, 'the row that others are compared with; the first by default, or "none"', None)
+    of: str | None = key(TEXT, "the table whose best row is taken (kind chosen)", None)
+    part: str = key(one_of(*PARTS), "measure only these of the queries", ALL)
     unjudged: str = key(one_of(*POLICIES), "what becomes of unjudged documents", "zero")
     optional: tuple[str, ...] = key(ListOf(TEXT), "rows that are left out where a field or model is missing", ())
     depths: tuple[int, ...] = key(ListOf(COUNT), "how deep to re-rank (kind depths)", ())
     depth: int = key(COUNT, "how deep to look (kind grades)", 10)
     x: str | None = key(TEXT, "draw the measures over this variable", None)
-    speed: bool = key(FLAG, "add pairs, seconds and pairs a second", False)
+    speed: bool = key(FLAG, "add pairs, seconds, pairs a second, parameters and megabytes", False)
+    share: bool = key(FLAG, "add the share of the baseline's first measure, and how many times as fast a row is", False)
     published: Mapping[str, Mapping[str, float]] = key(
         TableOf(TableOf(NUMBER)), "row = {column = figure}, from a publication", {}
     )

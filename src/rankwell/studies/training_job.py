@@ -1,4 +1,4 @@
-"""Training as a cell: pairs are made of the collection, a model is trained on them, and its folder is the result."""
+"""Training as a cell: pairs are made of collections, a model is trained on them, and its folder is the result."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rankwell.core import RankwellError, fingerprint
-from rankwell.rank import BM25
 from rankwell.studies.cells import CellStore
 from rankwell.studies.data import Chosen
 from rankwell.studies.jobs import Ground
+from rankwell.studies.pair_making import Making, decisive_pairs, made_pairs
+from rankwell.studies.recipe_kinds import ARCHITECTURE, SELF_SUPERVISED
 from rankwell.studies.recipes import Recipe
-from rankwell.studies.steps import Bench
-from rankwell.studies.trainers import TRAINERS
+from rankwell.studies.trainers import TRAINERS, Lesson
 
 if TYPE_CHECKING:
     from rankwell.train import Pairs
@@ -26,70 +24,75 @@ MODEL = "model"
 
 
 @dataclass(frozen=True)
-class TrainJob:
-    """A model by its recipe. Training that was killed goes on from its last checkpoint."""
+class Source:
+    """A collection to learn from, and its index."""
 
     ground: Ground
     chosen: Chosen
+
+    def configuration(self) -> list[str]:
+        """The data, and the training queries where they are no part of these."""
+        return [part for part in (self.ground.data, self.chosen.facts.training) if part]
+
+
+@dataclass(frozen=True)
+class TrainJob:
+    """A model by its recipe. Training that was killed goes on from its last checkpoint."""
+
+    sources: tuple[Source, ...]  # of each step of pairs
     recipe: Recipe
     weights: tuple[str, ...]  # fingerprints of the models it begins with
+    validation: Source | None = None  # decides which step is kept
     kind = "train"
 
     def configuration(self) -> dict[str, Any]:
         """The recipe, the data, and the models it begins with."""
-        return {"data": self.ground.data, **self.recipe.configuration(), "weights": list(self.weights)}
+        data = [part for source in self.sources for part in source.configuration()]
+        told = {
+            "data": data[0] if len(data) == 1 else data,
+            **self.recipe.configuration(),
+            "weights": list(self.weights),
+        }
+        return told if self.validation is None else told | {"validation": self.validation.configuration()}
+
+    @property
+    def collections(self) -> tuple[Chosen, ...]:
+        """The collections whose own files are read: training queries and judgments are in no index."""
+        asked = zip(self.recipe.pairs, self.sources, strict=True)
+        read = [source.chosen for step, source in asked if step.kind != SELF_SUPERVISED]
+        return (*read, *([self.validation.chosen] if self.validation else []))
 
     def work(self, store: CellStore, folder: Path, threads: int) -> dict[str, Any]:
         """Make pairs, train, and keep the model."""
         room = store.folder.parent / ROOM / fingerprint(self.configuration())[:20]
-        bench = self.ground.bench(store, threads)
-        limit = self.recipe.pair_settings["limit"]
-        pairs = self._pairs(room, bench)
-        if limit is not None and len(pairs) > limit:  # single pairs: a review alone may have more than the limit
-            pairs = pairs.take(np.random.default_rng(self.chosen.seed).permutation(len(pairs))[:limit])
-        shutil.copytree(TRAINERS[self.recipe.training](pairs, room, self.recipe.settings, threads), folder / MODEL)
+        pairs = self._pairs(room, store, threads)
+        decisive = self._decisive(room, store, threads)
+        lesson = Lesson(pairs, decisive, room, self.recipe.settings, _threads(room, threads))
+        shutil.copytree(TRAINERS[self.recipe.training](lesson), folder / MODEL)
+        told = {"trained_on": len(pairs), **({} if decisive is None else {"decided_by": len(decisive)})}
         shutil.rmtree(room)
-        return {"trained_on": len(pairs)}
+        return told
 
-    def _pairs(self, room: Path, bench: Bench) -> Pairs:
-        """Those of an earlier try if they are whole, else new ones."""
-        from rankwell.train import open_pairs
+    def _pairs(self, room: Path, store: CellStore, threads: int) -> Pairs:
+        parts = self.recipe.training == ARCHITECTURE  # which reads titles and abstracts apart
+        makings = [
+            Making(step, source.chosen, source.ground.bench(store, threads), parts)
+            for step, source in zip(self.recipe.pairs, self.sources, strict=True)
+        ]
+        return made_pairs(makings, room / "pairs")
 
-        place = room / "pairs"
-        try:
-            return open_pairs(place)
-        except RankwellError:
-            shutil.rmtree(room, ignore_errors=True)
-            room.mkdir(parents=True)
-        return self._labelled(place, bench) if self.recipe.needs_labels else self._self_supervised(place, bench)
+    def _decisive(self, room: Path, store: CellStore, threads: int) -> Pairs | None:
+        if self.validation is None:
+            return None
+        bench = self.validation.ground.bench(store, threads)
+        return decisive_pairs(self.validation.chosen, bench, room / "decisive")
 
-    def _self_supervised(self, place: Path, bench: Bench) -> Pairs:
-        from rankwell.train import SelfSupervised, Spool, write_self_supervised
-        from rankwell.train.perturbations import parse_perturbations
 
-        told = self.recipe.pair_settings
-        settings = SelfSupervised(
-            title=told["title"],
-            abstract=told["abstract"],
-            false_pairs=told["false"],
-            perturbations=parse_perturbations(told["perturb"]),
-            seed=self.chosen.seed,
-        )
-        with Spool(bench.index.documents.values(), place.parent) as spool:
-            return write_self_supervised(place, spool, settings, limit=told["limit"])
+def _threads(room: Path, threads: int) -> int:
+    """As many as training was begun with, so that it ends with the weights it would have had."""
+    from rankwell.train import RunFolder
 
-    def _labelled(self, place: Path, bench: Bench) -> Pairs:
-        from rankwell.rerank import Passages
-        from rankwell.train import Labelled, Negatives, Sources, write_labelled
-
-        told = self.recipe.pair_settings
-        queries, judgments = self.chosen.to_train_on()
-        settings = Labelled(
-            negatives=Negatives.parse(told["negatives"], told["depth"]),
-            document=told["document"],
-            passages=None if told["passages"] is None else Passages.parse(told["passages"]),
-            parts=self.recipe.training == "architecture",  # which reads titles and abstracts apart
-            seed=self.chosen.seed,
-        )
-        run = BM25(bench.index, k=told["depth"], threads=bench.threads)(queries)
-        return write_labelled(place, Sources(bench.index.documents, queries, judgments, run), settings)
+    try:
+        return int(RunFolder.open(room / "run").settings["threads"])
+    except RankwellError:
+        return threads

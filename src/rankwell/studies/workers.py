@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -83,6 +83,18 @@ def working(count: int, folder: Path, threads: int) -> Iterator[Workers]:
         yield workers
     finally:
         workers.close()
+
+
+def in_processes(count: int, threads: int, cells: Sequence[Cell], store: CellStore) -> Iterator[Cell]:
+    """Do cells in so many processes of so many threads; each as it is finished."""
+    with working(count, store.folder, threads) as workers:
+        waiting = list(cells)
+        while waiting or workers.busy:
+            for cell in [cell for cell in waiting if all(map(store.finished, cell.parents))]:
+                if workers.has_room:
+                    waiting.remove(cell)
+                    workers.start(cell)
+            yield from workers.finished()
 
 
 def raise_failure(cell: Cell, failure: dict[str, Any]) -> None:

@@ -14,11 +14,11 @@ from rankwell.studies.steps.cross_encoder import CrossEncoder
 from rankwell.studies.steps.cut import Cut
 from rankwell.studies.steps.dense import Dense
 from rankwell.studies.steps.fuse import Fuse
-from rankwell.studies.steps.given import JudgedDocuments, StoredRun
+from rankwell.studies.steps.given import JudgedDocuments, StoredRun, SystemRun
 from rankwell.studies.steps.interpolate import Interpolate
 from rankwell.studies.steps.random_order import Random
 from rankwell.studies.steps.rm3 import Rm3
-from rankwell.studies.steps.step import Bench, Chain, ModelUse, Parameter, Step, StepKind, completed
+from rankwell.studies.steps.step import Bench, Chain, JoiningKind, ModelUse, Parameter, Step, StepKind, completed
 from rankwell.studies.steps.tfidf import TfIdf
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Dense",
     "Fuse",
     "Interpolate",
+    "JoiningKind",
     "JudgedDocuments",
     "ModelUse",
     "Parameter",
@@ -39,12 +40,13 @@ __all__ = [
     "Step",
     "StepKind",
     "StoredRun",
+    "SystemRun",
     "TfIdf",
     "chain_of",
     "stage_of",
 ]
 
-_KINDS = (Bm25, TfIdf, Dense, StoredRun, JudgedDocuments, Random, Fuse, Cut, Rm3, CrossEncoder, Interpolate)
+_KINDS = (Bm25, TfIdf, Dense, StoredRun, SystemRun, JudgedDocuments, Random, Fuse, Cut, Rm3, CrossEncoder, Interpolate)
 STEPS: Mapping[str, StepKind] = MappingProxyType({kind.name: kind() for kind in _KINDS})
 
 
@@ -97,7 +99,7 @@ def _step(call: Call, named: Mapping[str, str], within: tuple[str, ...]) -> Step
     weights: dict[str, float] = {}
     beside: list[Chain] = []
     for argument in call.arguments:
-        if argument.name is None and kind.takes_lines and _is_line(argument, named):
+        if argument.name is None and isinstance(kind, JoiningKind) and _is_line(argument, named):
             beside.append(_inner(argument, named, within))
             continue
         name = argument.name or kind.main

@@ -30,7 +30,11 @@ class CrossEncoder(StepKind):
         Parameter("aggregate", "a document's score of its passages'", str, None, tuple(AGGREGATORS)),
         Parameter("precision", "fp32 or int8; what the model has by default", str, None, ("fp32", "int8")),
         Parameter("tokens", "tokens of a pair; what the model reads by default", int),
-        Parameter("depth", "re-rank so many and keep the others below; all by default (cut with `top`)", int),
+        Parameter(
+            "depth",
+            "re-rank so many and keep the others below; all by default (cut with `top`), 20 of a duo model",
+            int,
+        ),
         QUERY,
     )
     main = "model"
@@ -49,7 +53,7 @@ class CrossEncoder(StepKind):
 
     def model(self, step: Step) -> ModelUse:
         """The cross-encoder."""
-        return ModelUse(step["model"], CROSS_ENCODER)
+        return ModelUse(step["model"], CROSS_ENCODER, step["precision"])
 
     def stage(self, step: Step, bench: Bench, before: Chain) -> Stage:  # noqa: ARG002 -- it needs only their run
         """As the model's folder asks for it."""
@@ -58,11 +62,12 @@ class CrossEncoder(StepKind):
 
 def reranker_of(step: Step, bench: Bench) -> Reranker:
     """The stage, which counts what it does."""
-    from rankwell.rerank.rankers import reranker
-    from rankwell.rerank.reranker import RerankWishes
+    from rankwell.rerank.rankers import reranker, usual_depth
+    from rankwell.rerank.reranker import DEPTH, RerankWishes
 
+    model = bench.model(step["model"])
     wishes = RerankWishes(
-        k=step["depth"] or EVERYTHING,
+        k=step["depth"] or (None if usual_depth(model) < DEPTH else EVERYTHING),
         document=step["document"],
         query_field=step["query"],
         passages=None if step["passages"] is None else Passages.parse(step["passages"]),
@@ -74,4 +79,4 @@ def reranker_of(step: Step, bench: Bench) -> Reranker:
         threads=bench.threads,
         quiet=True,
     )
-    return reranker(bench.model(step["model"]), wishes)
+    return reranker(model, wishes)

@@ -58,7 +58,7 @@ class Dense(StepKind):
 
     def model(self, step: Step) -> ModelUse:
         """The bi-encoder."""
-        return ModelUse(step["model"], BI_ENCODER)
+        return ModelUse(step["model"], BI_ENCODER, step["precision"])
 
     def stage(self, step: Step, bench: Bench, before: Chain) -> Stage:  # noqa: ARG002 -- it begins
         """Over vectors that must be there."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from rankwell.core import Run, Stage
 from rankwell.rank import FUSIONS, NORMALISERS, Fusion, Hybrid, fusion
 from rankwell.studies.problems import LineError
-from rankwell.studies.steps.step import Bench, Chain, Parameter, Step, StepKind
+from rankwell.studies.steps.step import Bench, Chain, JoiningKind, Parameter, Step
 
 FEWEST = 2
 
 
-class Fuse(StepKind):
+class Fuse(JoiningKind):
     """Reciprocal ranks, or weighted sums of normalised scores."""
 
     name = "fuse"
@@ -22,7 +22,6 @@ class Fuse(StepKind):
         Parameter("k", "the constant of rrf", float),
     )
     begins = True
-    takes_lines = True
 
     def check(self, step: Step) -> None:
         """Two lines or more, and a method that takes what it is given."""

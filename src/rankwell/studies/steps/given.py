@@ -18,13 +18,14 @@ class Stored(Stage):
 
     file: Path
     index: Index = field(repr=False)
+    strangers: bool = False  # whether it may have documents that the collection lacks
 
     def apply(self, run: Run) -> Run:
         """Read the file."""
         found = read_run(self.file)
         known = self.index.documents
         lost = next((docno for qid in run.qids if qid in found for docno, _ in found[qid] if docno not in known), None)
-        if lost is not None:
+        if lost is not None and not self.strangers:
             raise RankwellError(f"{self.file}: expected documents of the collection, found {lost}, which it lacks")
         scores = {qid: dict(found[qid]) if qid in found else {} for qid in run.qids}
         return replace(Run.from_dict(scores, tag=found.tag), queries=run.queries, documents=known)
@@ -42,6 +43,20 @@ class StoredRun(StepKind):
     def stage(self, step: Step, bench: Bench, before: Chain) -> Stage:  # noqa: ARG002 -- it begins
         """Read when it is asked for."""
         return Stored(file_of(step, bench.source), bench.index)
+
+
+class SystemRun(StoredRun):
+    """S3 ranks with PubMed itself, which finds more than the records of a review: these were never relevant to it."""
+
+    name = "system"
+    about = "a stored run of a whole search engine: documents that the collection lacks stay in it, and nothing follows"
+
+    def stage(self, step: Step, bench: Bench, before: Chain) -> Stage:  # noqa: ARG002 -- it begins
+        """Read when it is asked for."""
+        return Stored(file_of(step, bench.source), bench.index, strangers=True)
+
+
+STORED = (StoredRun.name, SystemRun.name)
 
 
 def file_of(step: Step, source: Path | None) -> Path:

@@ -8,7 +8,7 @@ from rankwell.core import Run, Stage
 from rankwell.rerank import Interpolate as Interpolated
 from rankwell.studies.problems import LineError
 from rankwell.studies.steps.cross_encoder import CROSS_ENCODER, CrossEncoder, reranker_of
-from rankwell.studies.steps.step import Bench, Chain, ModelUse, Parameter, Step, StepKind
+from rankwell.studies.steps.step import Bench, Chain, JoiningKind, ModelUse, Parameter, Step
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Known(Stage):
         return self.run
 
 
-class Interpolate(StepKind):
+class Interpolate(JoiningKind):
     """alpha * re-ranker + (1 - alpha) * what came before, both from 0 to 1."""
 
     name = "interpolate"
@@ -30,7 +30,6 @@ class Interpolate(StepKind):
     parameters = (Parameter("alpha", "the re-ranker's share, from 0 to 1", float, 0.5),)
     main = "alpha"
     follows = True
-    takes_lines = True
 
     def check(self, step: Step) -> None:
         """One cross-encoder, and a share."""

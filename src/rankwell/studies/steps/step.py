@@ -100,10 +100,11 @@ class Bench:
 
 @dataclass(frozen=True)
 class ModelUse:
-    """A model that a step needs, and as what: cross-encoder or bi-encoder."""
+    """A model that a step needs, and as what: cross-encoder or bi-encoder; at a precision where one is asked for."""
 
     name: str
     role: str
+    precision: str | None = None
 
 
 class StepKind(ABC):
@@ -116,7 +117,6 @@ class StepKind(ABC):
     begins: ClassVar[bool] = False  # whether it can stand first, with nothing but queries
     follows: ClassVar[bool] = False  # whether it can stand behind another step
     takes_weights: ClassVar[bool] = False  # whether unknown names are fields with weights
-    takes_lines: ClassVar[bool] = False
 
     def check(self, step: Step) -> None:  # noqa: B027 -- most kinds are content with checked parameters
         """Raise a RankwellError for settings that do not go together."""
@@ -129,10 +129,14 @@ class StepKind(ABC):
         """The model that it needs."""
         return None
 
-    def combined(self, step: Step, first: Run, beside: tuple[Run, ...]) -> Run:
-        """One run of the runs of its own lines; for kinds that take lines."""
-        raise NotImplementedError
-
     @abstractmethod
     def stage(self, step: Step, bench: Bench, before: Chain) -> Stage:
         """The stage that does it; `before` are the steps of the line up to here."""
+
+
+class JoiningKind(StepKind):
+    """A kind whose steps have lines of their own, and make one run of what these give."""
+
+    @abstractmethod
+    def combined(self, step: Step, first: Run, beside: tuple[Run, ...]) -> Run:
+        """One run of the run before the step and those of its own lines."""

@@ -1,0 +1,1 @@
+"""The tables of a study, a file for each kind."""
