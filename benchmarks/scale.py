@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -51,33 +52,44 @@ def built(folder: Path, size: int, queries: int) -> tuple[Path, list[str], float
 
 
 @contextmanager
-def place(kind: str, folder: Path, size: int) -> Iterator[str]:
-    """An empty place to push to: `chdb`, or a number of shards."""
+def place(kind: str, folder: Path, size: int) -> Iterator[tuple[str, list[int]]]:
+    """An empty place to push to (`chdb`, or a number of shards), and the process numbers of its servers."""
     where = folder / f"place-{kind}-{size}"
     shutil.rmtree(where, ignore_errors=True)
     try:
         if kind == "chdb":
-            yield f"chdb://{where}"
+            yield f"chdb://{where}", []
         else:
             with running_cluster(where, int(kind), 1) as cluster:
-                yield cluster.address("bench", timeout=300)
+                yield cluster.address("bench", timeout=300), [node.pid for node in cluster.nodes]
     finally:
         shutil.rmtree(where, ignore_errors=True)
 
 
-def searches(index: Any, queries: list[str], expected: Any) -> dict[str, Any]:
-    """Milliseconds a query for each depth, and how many rankings differ from the embedded index's."""
+def cpu_seconds(servers: list[int]) -> float:
+    """What this process has used so far, and the servers with these process numbers."""
+    ticks = 0
+    for pid in servers:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        ticks += int(fields[11]) + int(fields[12])  # user and system
+    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
+
+
+def searches(index: Any, queries: list[str], expected: Any, servers: list[int]) -> dict[str, Any]:
+    """Milliseconds a query for each depth, of time and of CPU; and how many rankings differ from the embedded one's."""
     found: dict[str, Any] = {}
     for k in DEPTHS:
         for query in queries[:WARM]:
             index.search(query, k).docnos  # noqa: B018 -- the ids belong to an answer
-        times, different = [], 0
+        times, different, used = [], 0, cpu_seconds(servers)
         for place_of, query in enumerate(queries):
             begun = time.perf_counter()
             names = index.search(query, k).docnos.tolist()
             times.append(1000 * (time.perf_counter() - begun))
             different += expected is not None and names != expected[k][place_of]
-        found[str(k)] = {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99), "different": different}
+        cpu = 1000 * (cpu_seconds(servers) - used) / len(queries)
+        middle, worst = percentile(times, 0.5), percentile(times, 0.99)
+        found[str(k)] = {"p50": middle, "p99": worst, "cpu": cpu, "different": different}
     return found
 
 
@@ -86,18 +98,22 @@ def measure(kind: str, folder: Path, size: int, queries: int) -> dict[str, Any]:
     path, asked, seconds = built(folder, size, queries)
     index = Index.open(path)
     if kind == "embedded":
-        return {"load": seconds, "bytes": sum(index.info()["bytes"].values()), "search": searches(index, asked, None)}
+        return {
+            "load": seconds,
+            "bytes": sum(index.info()["bytes"].values()),
+            "search": searches(index, asked, None, []),
+        }
     from rankwell.clickhouse import open_index, push
 
     expected = {k: [index.search(query, k).docnos.tolist() for query in asked] for k in DEPTHS}
-    with place(kind, folder, size) as address:
+    with place(kind, folder, size) as (address, servers):
         begun = time.perf_counter()
         push(index, address)
         seconds = time.perf_counter() - begun
         there = open_index(address)
         where = folder / f"place-{kind}-{size}"
         size_there = sum(file.stat().st_size for file in where.rglob("*") if file.is_file())
-        return {"load": seconds, "bytes": size_there, "search": searches(there, asked, expected)}
+        return {"load": seconds, "bytes": size_there, "search": searches(there, asked, expected, servers)}
 
 
 def table(found: dict[str, Any]) -> None:
@@ -115,23 +131,30 @@ def table(found: dict[str, Any]) -> None:
         times = [f"{one['search'][str(k)]['p50']:.1f} / {one['search'][str(k)]['p99']:.1f}" for k in DEPTHS]
         figures = f"{one['load']:.1f} | {rate} | {one['bytes'] / 1e6:,.0f} | {' | '.join(times)}"
         print(f"| {int(size):,} | {where} | {figures} |")
+    for name, one in found.items():
+        if "cpu" in one["search"]["10"]:
+            print(f"{name}: " + ", ".join(f"{one['search'][str(k)]['cpu']:.1f} ms of CPU for top {k}" for k in DEPTHS))
     wrong = {name: [of["different"] for of in one["search"].values()] for name, one in found.items()}
     print(f"\nrankings that differ from the embedded index's: {sum(map(sum, wrong.values()))}")
 
 
 def draw(found: dict[str, Any], out: Path) -> None:
-    """The median of the top 10 by documents, a line for each place."""
+    """Two pictures, a line for each place: the median time by documents, and by k for the size in the middle."""
     from rankwell.plots.lines import Line, lines
 
-    kinds = dict.fromkeys(name.split(" ")[1] for name in found)
-    curves = []
-    for kind in kinds:
-        points = sorted((int(name.split(" ")[0]), one) for name, one in found.items() if name.split(" ")[1] == kind)
+    sizes = sorted({int(name.split(" ")[0]) for name in found})
+    middle = sizes[len(sizes) // 2]
+    by_size, by_depth = [], []
+    for kind in dict.fromkeys(name.split(" ")[1] for name in found):
         where = {"embedded": "embedded", "chdb": "chDB"}.get(kind, f"{kind} shard" + "s" * (kind != "1"))
-        for k in (10, 1000):
-            y = [one["search"][str(k)]["p50"] for _, one in points]
-            curves.append(Line(f"{where}, top {k}", [size / 1e6 for size, _ in points], y))
-    lines(curves, title="Median time of a query", x="million documents", y="milliseconds").save(out)
+        there = [size for size in sizes if f"{size} {kind}" in found]
+        medians = {size: [found[f"{size} {kind}"]["search"][str(k)]["p50"] for k in DEPTHS] for size in there}
+        by_size.append(Line(where, [size / 1e6 for size in there], [medians[size][0] for size in there]))
+        if middle in medians:
+            by_depth.append(Line(where, DEPTHS, medians[middle]))
+    lines(by_size, title="Median time of a query, top 10", x="million documents", y="milliseconds").save(out)
+    title = f"Median time of a query, {middle:,} documents"
+    lines(by_depth, title=title, x="documents asked for (k)", y="milliseconds").save(out.with_stem(f"{out.stem}-k"))
 
 
 def main() -> None:

@@ -27,11 +27,11 @@ class Plan:
     replicas: int = 2
     cores: int = 16  # of a server
     rate: float = 20.0  # queries a second
-    share: float = 0.088  # postings of a mean query, of all documents
+    share: float = 0.085  # postings of a mean query, of all documents
     spread: float = 0.8  # standard deviation of the logarithm of a query's postings
-    fixed: float = 4e-3  # seconds of CPU for a statement, whatever it finds
+    fixed: float = 2.7e-3  # seconds of CPU for a statement, whatever it finds
     statements: float = 3.0  # for a query: statistics, scores, ids
-    posting: float = 150e-9  # seconds of CPU for a posting
+    posting: float = 640e-9  # seconds of CPU for a posting
     k: int = 1000
     row: int = 8  # bytes of a document and its score on the way
     postings_each: float = 26.0  # distinct terms of a document

@@ -18,6 +18,7 @@ from urllib.request import urlopen
 from needs import require
 
 PROGRAM = "clickhouse-server"
+ZOOKEEPER = Path("/usr/share/java/zookeeper.jar")
 PATIENCE = 60  # seconds
 NAME = "three"
 READER, PASSWORD = "reader", "it's \\ a secret"
@@ -29,8 +30,11 @@ CONFIG = """<yandex>
 <path>{folder}/data/</path><tmp_path>{folder}/tmp/</tmp_path><users_config>users.xml</users_config>
 <default_profile>default</default_profile><default_database>default</default_database>
 <mark_cache_size>100000000</mark_cache_size><max_concurrent_queries>100</max_concurrent_queries>
-<remote_servers><{name}>{shards}</{name}></remote_servers>
+<remote_servers><{name}>{shards}</{name}></remote_servers>{keeper}
 </yandex>"""
+KEEPER = """<zookeeper><node><host>127.0.0.1</host><port>{port}</port></node></zookeeper>
+<interserver_http_host>127.0.0.1</interserver_http_host>
+<macros><shard>{shard}</shard><replica>{replica}</replica></macros>"""
 SECURE = """<https_port>{port}</https_port><openSSL><server><certificateFile>{certificate}</certificateFile>
 <privateKeyFile>{key}</privateKeyFile><verificationMode>none</verificationMode><loadDefaultCAFile>false</loadDefaultCAFile>
 <cacheSessions>true</cacheSessions></server></openSSL>"""
@@ -71,6 +75,12 @@ class Node:
                 time.sleep(0.05)
 
     @property
+    def pid(self) -> int:
+        """The number of its process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def dead(self) -> bool:
         """Whether it was killed, or never started."""
         return self._process is None
@@ -84,9 +94,9 @@ class Node:
 
 
 class Cluster:
-    """So many shards of so many replicas each."""
+    """So many shards of so many replicas each, which a Keeper at a port helps to keep alike."""
 
-    def __init__(self, folder: Path, shards: int, replicas: int, *, secure: bool = False) -> None:
+    def __init__(self, folder: Path, shards: int, replicas: int, *, secure: bool = False, keeper: int = 0) -> None:
         ports = iter(_free_ports(4 * shards * replicas))
         self.shards = [
             [Node(folder / f"{shard}-{replica}", next(ports), next(ports)) for replica in range(replicas)]
@@ -94,7 +104,7 @@ class Cluster:
         ]
         self.certificate = folder / "certificate.pem"
         described = "".join(
-            "<shard><internal_replication>false</internal_replication>"
+            f"<shard><internal_replication>{str(bool(keeper)).lower()}</internal_replication>"
             + "".join(f"<replica><host>127.0.0.1</host><port>{node.tcp}</port></replica>" for node in shard)
             + "</shard>"
             for shard in self.shards
@@ -102,6 +112,7 @@ class Cluster:
         if secure:
             _certify(self.certificate, folder / "key.pem")
         for node in self.nodes:
+            shard, replica = node.folder.name.split("-")
             node.folder.mkdir(parents=True)
             node.https = next(ports)
             files = {"certificate": self.certificate, "key": folder / "key.pem", "port": node.https}
@@ -113,6 +124,7 @@ class Cluster:
                 secure=SECURE.format(**files) if secure else "",
                 name=NAME,
                 shards=described,
+                keeper=KEEPER.format(port=keeper, shard=shard, replica=replica) if keeper else "",
             )
             (node.folder / "config.xml").write_text(config)
             (node.folder / "users.xml").write_text(USERS)
@@ -138,14 +150,45 @@ class Cluster:
 
 
 @contextmanager
-def running_cluster(folder: Path, shards: int, replicas: int, *, secure: bool = False) -> Iterator[Cluster]:
+def running_cluster(
+    folder: Path, shards: int, replicas: int, *, secure: bool = False, keeper: int = 0
+) -> Iterator[Cluster]:
     """A cluster, until the end of the block."""
-    cluster = Cluster(folder, shards, replicas, secure=secure)
+    cluster = Cluster(folder, shards, replicas, secure=secure, keeper=keeper)
     try:
         cluster.start()
         yield cluster
     finally:
         cluster.stop()
+
+
+@contextmanager
+def running_keeper(folder: Path) -> Iterator[int]:
+    """A ZooKeeper of its own, until the end of the block; its port."""
+    [port] = _free_ports(1)
+    folder.mkdir(parents=True)
+    settings = ["tickTime=2000", f"dataDir={folder}", "clientPortAddress=127.0.0.1", f"clientPort={port}"]
+    settings += ["admin.enableServer=false", "4lw.commands.whitelist=srvr", "forceSync=no"]
+    (folder / "zoo.cfg").write_text("\n".join(settings))
+    command = ["java", "-Xmx128m", "-cp", str(ZOOKEEPER), "org.apache.zookeeper.server.quorum.QuorumPeerMain"]
+    with (folder / "output").open("ab") as output:
+        process = subprocess.Popen([*command, str(folder / "zoo.cfg")], stdout=output, stderr=output)
+    try:
+        end = time.monotonic() + PATIENCE
+        while not _serves(port):
+            assert process.poll() is None, (folder / "output").read_text()[-2000:]
+            assert time.monotonic() < end, (folder / "output").read_text()[-2000:]
+            time.sleep(0.05)
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def need_keeper() -> None:
+    """Skip where there is no ZooKeeper."""
+    there = shutil.which("java") is not None and ZOOKEEPER.exists()
+    require("zookeeper", there=there, how="install Debian's zookeeper")
 
 
 def need_servers() -> None:
@@ -167,6 +210,16 @@ def _free_ports(count: int) -> list[int]:
     for one in sockets:
         one.close()
     return ports
+
+
+def _serves(port: int) -> bool:
+    """Whether a ZooKeeper says so: it listens a while before."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as one:
+            one.sendall(b"srvr")
+            return one.recv(4096).startswith(b"Zookeeper version")
+    except OSError:
+        return False
 
 
 def _certify(certificate: Path, key: Path) -> None:

@@ -54,7 +54,7 @@ def stopped(server: Server) -> Iterator[Server]:
     try:
         yield server
         server.process.terminate()
-        server.process.wait(20)
+        server.process.wait(60)
     finally:
         server.process.kill()
         server.process.wait()

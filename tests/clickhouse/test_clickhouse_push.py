@@ -57,6 +57,15 @@ def test_a_second_push_sends_what_has_changed(tmp_path: Path, chdb: str) -> None
     agree(Index.open(tmp_path), chdb)
 
 
+def test_a_document_may_be_replaced_or_deleted_before_it_is_committed(tmp_path: Path, chdb: str) -> None:
+    with IndexWriter(tmp_path) as writer:
+        writer.add_all(Document(docno, {"text": text}) for docno, text in TEXTS.items())
+        writer.add(Document("a", {"text": "red whale"}))
+        writer.delete("b")
+    push(Index.open(tmp_path), chdb)
+    agree(Index.open(tmp_path), chdb)
+
+
 def test_a_merge_sends_nothing(tmp_path: Path, chdb: str) -> None:
     index_of(tmp_path, TEXTS)
     index = index_of(tmp_path, {"f": "green fox"})

@@ -16,9 +16,11 @@ from rankwell.clickhouse.opening import (
     opened,
     vectors_of,
 )
-from rankwell.clickhouse.push import Pushed, push
+from rankwell.clickhouse.push import push
+from rankwell.clickhouse.push_documents import push_documents
 from rankwell.clickhouse.selection import Selection
 from rankwell.clickhouse.vectors import RemoteEmbeddings
+from rankwell.clickhouse.writing import Pushed
 
 __all__ = [
     "Address",
@@ -40,5 +42,6 @@ __all__ = [
     "opened",
     "parse_address",
     "push",
+    "push_documents",
     "vectors_of",
 ]

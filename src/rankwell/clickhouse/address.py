@@ -6,7 +6,8 @@
 
 Options: `cluster` (the cluster's name in the servers' configuration; without it there is one server), `timeout`
 (seconds to wait for an answer, 30), `connect` (seconds to wait for a connection, 3), `retries` (rounds over all hosts
-after the first, 4), `partial=1` (results of the other shards where one is down), `ca` (a file of trusted certificates).
+after the first, 4), `partial=1` (results of the other shards where one is down), `ca` (a file of trusted certificates),
+`replicated=1` (a first push makes tables that replicas keep alike with the help of a Keeper).
 A password may stand in RANKWELL_CLICKHOUSE_PASSWORD instead. It is never printed.
 """
 
@@ -24,6 +25,7 @@ EXAMPLE = "an address as clickhouse://user@host:8123/database or chdb:///folder"
 PORTS = {PLAIN: 8123, SECURE: 8443}
 PASSWORD = "RANKWELL_CLICKHOUSE_PASSWORD"  # noqa: S105 -- the variable's name
 DATABASE = "rankwell"
+SWITCHES = ("partial", "replicated")
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Address:
     retries: int = 4
     partial: bool = False
     ca: str = ""
+    replicated: bool = False
 
     def __str__(self) -> str:
         if self.scheme == EMBEDDED:
@@ -83,7 +86,7 @@ def parse_address(text: str) -> Address:
     database = unquote(parts.path.strip("/")) or DATABASE
     secret = unquote(password) or os.environ.get(PASSWORD, "")
     made = Address(parts.scheme, hosts, unquote(name) or "default", secret, database)
-    return _with_options(made, options, ("cluster", "timeout", "connect", "retries", "partial", "ca"))
+    return _with_options(made, options, ("cluster", "timeout", "connect", "retries", "partial", "ca", "replicated"))
 
 
 def _with_options(address: Address, options: dict[str, str], known: tuple[str, ...]) -> Address:
@@ -100,7 +103,7 @@ def _option(name: str, text: str) -> Any:
         return text
     try:
         number = float(text)
-        if name == "partial" and text in ("0", "1"):
+        if name in SWITCHES and text in ("0", "1"):
             return text == "1"
         if name == "retries" and number.is_integer() and number >= 0:
             return int(number)
@@ -108,7 +111,7 @@ def _option(name: str, text: str) -> Any:
             return number
     except ValueError:
         pass
-    expected = {"partial": "0 or 1", "retries": "a whole number from 0"}.get(name, "seconds above 0")
+    expected = {**dict.fromkeys(SWITCHES, "0 or 1"), "retries": "a whole number from 0"}.get(name, "seconds above 0")
     raise ParameterError(f"address, {name}", expected=expected, found=text)
 
 

@@ -17,10 +17,11 @@ from rankwell.clickhouse.address import parse_address
 from rankwell.clickhouse.bm25 import Ranking, all_best
 from rankwell.clickhouse.columns import RemoteColumn
 from rankwell.clickhouse.documents import RemoteDocuments
-from rankwell.clickhouse.engine import APART, Engine, open_engine
+from rankwell.clickhouse.engine import APART, Engine, Settings, open_engine
 from rankwell.clickhouse.literals import Sql, joined, sql
 from rankwell.clickhouse.manifest import Commit, read_commit
 from rankwell.clickhouse.native import Columns
+from rankwell.clickhouse.phrases import phrase_condition
 from rankwell.clickhouse.selection import EVERYTHING, NOTHING, Selection
 from rankwell.clickhouse.tables import Tables
 from rankwell.core import ParameterError, RankwellError
@@ -51,7 +52,7 @@ class ClickHouseIndex:
         self.analyzer = Analyzer.from_config(commit.analyzer)
         self.fields = commit.fields
         self.metadata = tuple(commit.metadata)
-        self.positions = False
+        self.positions = commit.positions
         self.commit, self.size = commit.commit, commit.limit
         self.average_lengths: Mapping[str, float] = commit.averages
         self._statistics: dict[tuple[str, str], TermStatistics] = {}
@@ -77,9 +78,9 @@ class ClickHouseIndex:
         """A name for this content."""
         return self._commit.fingerprint()
 
-    def ask(self, statement: Sql, *, apart: bool = False) -> Columns:
+    def ask(self, statement: Sql, *, apart: bool = False, settings: Settings | None = None) -> Columns:
         """The engine's answer; `apart`: each shard's own, one after the other."""
-        return self.engine.ask(statement, APART if apart and self.tables.cluster else None)
+        return self.engine.ask(statement, {**(APART if apart and self.tables.cluster else {}), **(settings or {})})
 
     def where(self, among: Selection | None = None) -> Sql:
         """The condition on a document's number to be live at this commit, and among these."""
@@ -168,9 +169,18 @@ class ClickHouseIndex:
         )
         return Selection(condition, self)
 
-    def holding_phrase(self, text: str, field: str = "") -> Selection:  # noqa: ARG002 -- as an index with positions has it
-        """Refused: positions are not copied."""
-        raise RankwellError(f"{self.path} keeps no positions: look for phrases in an embedded index")
+    def holding_phrase(self, text: str, field: str = "") -> Selection:
+        """The documents that hold the words of a text one after the other, in that or in any field."""
+        if not self.positions:
+            raise RankwellError(
+                f"{self.path} keeps no positions: make the index with positions (--positions) and push it into another "
+                "database to look for phrases"
+            )
+        spaces = [space for name in ((field,) if field else self.fields) if (space := self._commit.space(name))]
+        occurrences = [(term, place) for term, place, *_ in self.analyzer.positions(text)]
+        if not spaces or not occurrences:
+            return Selection(NOTHING, self)
+        return Selection(phrase_condition(occurrences, spaces, self.tables), self)
 
     @property
     def live(self) -> Selection:

@@ -15,7 +15,8 @@ from rankwell.clickhouse.literals import sql
 from rankwell.clickhouse.tables import Tables
 from rankwell.core import RankwellError
 
-VERSION = 1
+VERSION = 2
+OLDEST_WRITTEN = 2  # to which we can add: before it documents had no lengths
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class VectorSet:
     document: str | None
     count: int
     loads: tuple[int, ...]
+    table: str = "vectors"  # one of their own where the engine keeps a graph of them
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Commit:
     averages: Mapping[str, float] = field(default_factory=dict)
     vectors: tuple[VectorSet, ...] = ()
     source: str = ""  # the fingerprint of the index that was copied, its vectors included
+    positions: bool = False
 
     def fingerprint(self) -> str:
         """A name for this content."""
@@ -73,9 +76,12 @@ def read_commit(engine: Engine, tables: Tables) -> Commit | None:
 
 
 def read_last_commit(engine: Engine, tables: Tables) -> Commit | None:
-    """The last commit that any server knows: a writer may have died between two of them."""
+    """The last commit that any server knows: a writer may have died between two of them. Raises where it is too old."""
     statement = sql("SELECT manifest FROM {commits} ORDER BY commit DESC LIMIT 1", commits=tables.own("commits"))
-    return _last(engine.ask_each(statement), tables)
+    answers = engine.ask_each(statement)
+    if any(orjson.loads(text)["version"] < OLDEST_WRITTEN for answer in answers for text in answer.get("manifest", ())):
+        raise RankwellError(f"{engine.address}: was filled by an earlier Rankwell: push into another database")
+    return _last(answers, tables)
 
 
 def text_of(commit: Commit) -> str:

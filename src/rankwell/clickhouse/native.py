@@ -68,6 +68,13 @@ def vectors(rows: Any) -> Column:
     return Column("Array(Float32)", len(array), ends.tobytes() + array.tobytes())
 
 
+def arrays(kind: str, counts: Sequence[int] | Any, values: Any) -> Column:
+    """Rows of numbers of that type, each so many of the values, which stand one after the other."""
+    array = np.ascontiguousarray(values, dtype=NUMBERS[kind])
+    ends = np.cumsum(counts, dtype="<u8")
+    return Column(f"Array({kind})", len(ends), ends.tobytes() + array.tobytes())
+
+
 def packed(text: str) -> bytes:
     """A text with its length before it."""
     data = text.encode("utf-8", "replace")

@@ -45,10 +45,13 @@ def is_remote(index: object) -> bool:
     return isinstance(index, ClickHouseIndex)
 
 
-def embedded_only(index: object, what: str) -> None:
-    """Raise where something works on an index in a folder alone."""
+def embedded_only(index: object, what: str, instead: str) -> None:
+    """Raise where something works on an index in a folder alone; `instead` says what works everywhere."""
     if isinstance(index, ClickHouseIndex):
-        raise RankwellError(f"{what}: expected an index in a folder, found one in ClickHouse ({index.path})")
+        raise RankwellError(
+            f"{what}: expected an index in a folder, found one in ClickHouse ({index.path}): {instead}, or search the "
+            "folder that was pushed"
+        )
 
 
 def facet_of(column: Column, among: Mask, most: int = 10) -> Facet:

@@ -2,60 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
+from rankwell.clickhouse.index import ClickHouseIndex
 from rankwell.clickhouse.literals import sql
-from rankwell.clickhouse.loads import VECTORS, Loads
-from rankwell.clickhouse.manifest import VectorSet
+from rankwell.clickhouse.loads import VECTORS
+from rankwell.clickhouse.manifest import Commit, VectorSet
 from rankwell.clickhouse.native import numbers, texts, vectors
+from rankwell.clickhouse.tables import GRAPHS, create_graph
+from rankwell.clickhouse.writing import Writer
+from rankwell.core import fingerprint
 from rankwell.dense import Embeddings, embeddings_of
 from rankwell.index import Index
-
-if TYPE_CHECKING:
-    from rankwell.clickhouse.index import ClickHouseIndex
 
 TOGETHER = 1 << 13  # vectors that are sent at a time
 LOAD = 1 << 17
 
 
-def push_vectors(
-    index: Index, reader: ClickHouseIndex, loads: Loads, beat: Callable[[], None]
-) -> tuple[tuple[VectorSet, ...], int]:
+def push_vectors(index: Index, writer: Writer, commit: Commit) -> tuple[tuple[VectorSet, ...], int]:
     """Send the vectors that are not there yet; what there is then, and how many were sent."""
     found, sent = [], 0
+    before = {of.name: of for of in commit.vectors}
     for there in embeddings_of(index):
-        known = reader.vector_sets.get(there.name)
-        kept = known.loads if known is not None and known.made_with == there.made_with else ()
-        finished = tuple(load for load in kept if load in loads.known)
-        more = _send(there, reader, finished, loads, beat)
-        sent += sum(count for _, count in more)
-        found.append(
-            VectorSet(
-                there.name,
-                there.model,
-                there.dimensions,
-                dict(there.encoder_settings),
-                there.made_with,
-                there.field,
-                there.document,
-                there.count,
-                (*finished, *(load for load, _ in more)),
-            )
+        table = _table(there, writer)
+        known = before.get(there.name)
+        same = known is not None and known.made_with == there.made_with and known.table == table
+        kept = known.loads if known is not None and same else ()
+        finished = tuple(load for load in kept if load in writer.loads.known)
+        of = VectorSet(
+            there.name,
+            there.model,
+            there.dimensions,
+            dict(there.encoder_settings),
+            there.made_with,
+            there.field,
+            there.document,
+            there.count,
+            finished,
+            table,
         )
+        more = _send(there, writer, commit, of)
+        sent += sum(count for _, count in more)
+        found.append(replace(of, loads=(*finished, *(load for load, _ in more))))
     return tuple(found), sent
 
 
-def _send(
-    there: Embeddings, reader: ClickHouseIndex, finished: tuple[int, ...], loads: Loads, beat: Callable[[], None]
-) -> list[tuple[int, int]]:
+def _table(there: Embeddings, writer: Writer) -> str:
+    """Where they go: into a table of their own where they have a graph, and the engine can keep one."""
+    if not there.connected or writer.engine.version < GRAPHS:
+        return "vectors"
+    name = f"near_{fingerprint([there.name, there.dimensions])[:12]}"
+    create_graph(writer.engine, writer.tables, name, there.dimensions, replicated=writer.replicated)
+    return name
+
+
+def _send(there: Embeddings, writer: Writer, commit: Commit, of: VectorSet) -> list[tuple[int, int]]:
     """The loads that were made, with how many vectors each has."""
+    reader, loads = writer.reader(commit), writer.loads
     documents = np.flatnonzero(there.present)
     new = _numbers(reader)
     numbered = np.array([new[docno] for docno in there.index.docnos(documents).tolist()], dtype=np.int64)
-    missing = ~np.isin(numbered, _having(there.name, reader, finished))
+    missing = ~np.isin(numbered, _having(reader, of))
     documents, numbered = documents[missing], numbered[missing]
     made = []
     for start in range(0, len(documents), LOAD):
@@ -70,8 +79,8 @@ def _send(
                 "load": numbers("UInt32", np.full(count, load.load)),
                 "vector": vectors(there.vectors(documents[part])),
             }
-            reader.engine.insert(reader.tables.all("vectors"), columns)
-            beat()
+            writer.engine.insert(writer.tables.all(of.table), columns)
+            writer.beat()
         loads.finish(load)
         made.append((load.load, load.size))
     return made
@@ -87,15 +96,15 @@ def _numbers(reader: ClickHouseIndex) -> dict[str, int]:
     return dict(zip(found.get("docno", []), numbers_there, strict=True))
 
 
-def _having(name: str, reader: ClickHouseIndex, loads: tuple[int, ...]) -> np.ndarray:
+def _having(reader: ClickHouseIndex, of: VectorSet) -> np.ndarray:
     """The documents that have a vector already."""
-    if not loads:
+    if not of.loads:
         return np.zeros(0, dtype=np.int64)
     statement = sql(
         "SELECT document FROM {all} WHERE name = {name} AND load IN {loads}",
-        all=reader.tables.all("vectors"),
-        name=name,
-        loads=loads,
+        all=reader.tables.all(of.table),
+        name=of.name,
+        loads=of.loads,
     )
     found = reader.ask(statement, apart=True)
     return np.asarray(found.get("document", ()), dtype=np.int64)

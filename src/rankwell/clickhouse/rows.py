@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from rankwell.clickhouse.native import Column, numbers, optional_texts, packed, repeated_texts, texts
+from rankwell.clickhouse.native import Column, arrays, numbers, optional_texts, packed, repeated_texts, texts
 from rankwell.clickhouse.tables import metadata_columns
 from rankwell.core.arrays import Integers
 from rankwell.index import Index, NumberColumn
 from rankwell.index.columns import Column as MetadataColumn
 from rankwell.index.columns import written
-from rankwell.index.lists import triples_of
+from rankwell.index.layout import MISSING
+from rankwell.index.lists import positions_of, triples_of
 from rankwell.index.segment import Segment
 from rankwell.index.store import decoded
 
@@ -28,22 +29,24 @@ DOCUMENTS = 1 << 13
 
 Hashes = npt.NDArray[np.uint64]
 Rows = dict[str, Column]
+Mask = npt.NDArray[np.bool_]
 
 
 def document_hashes(index: Index) -> Hashes:
     """For each document of an index a hash of all that is stored of it; those of deleted ones are 0."""
     found = np.zeros(index.size, dtype=np.uint64)
     for segment, base in index.segments:
-        by_place = np.zeros(segment.documents, dtype=np.uint64)
-        for first, _, block in segment.store.blocks():
-            for place, document in enumerate(decoded(block), first):
-                if place < len(by_place):
-                    by_place[place] = _hash(document)
+        # A store may hold more than its segment: what was replaced or deleted before the commit.
+        by_place = np.array(
+            [document_hash(document) for _, _, block in segment.store.blocks() for document in decoded(block)],
+            dtype=np.uint64,
+        )
         found[base : base + segment.documents] = by_place[segment.stored]
     return np.where(index.live, found, np.uint64(0))
 
 
-def _hash(document: Any) -> int:
+def document_hash(document: Any) -> int:
+    """The hash of a document as it is stored: its id, its fields, its metadata."""
     digest = hashlib.blake2b(orjson.dumps(document, option=orjson.OPT_SORT_KEYS), digest_size=8).digest()
     return int.from_bytes(digest, "little") or 1
 
@@ -78,13 +81,23 @@ class SegmentRows:
                 kept = np.flatnonzero(counts)
                 offset = start - space * len(segment.terms)
                 words = [self._packed_terms[offset + place] for place in kept.tolist()]
-                yield {
+                rows = {
                     "field": numbers("UInt16", np.full(int(chosen.sum()), self.spaces[field])),
                     "term": repeated_texts(words, counts[kept].tolist()),
                     "document": numbers("UInt32", new[documents[chosen]]),
                     "frequency": numbers("UInt32", frequencies[chosen]),
                     "length": numbers("UInt32", lengths[documents[chosen]]),
                 }
+                if self.index.positions:
+                    rows["positions"] = self._positions(field, (start, end), frequencies, chosen)
+                yield rows
+
+    def _positions(self, field: str, lists: tuple[int, int], frequencies: Integers, chosen: Mask) -> Column:
+        """Where the terms stand in their field; of all fields together nobody asks it."""
+        if not field:
+            return arrays("UInt32", np.zeros(int(chosen.sum()), dtype=np.int64), [])
+        places = positions_of(self.segment, *lists)[np.repeat(chosen, frequencies)]
+        return arrays("UInt32", frequencies[chosen], places)
 
     def documents(self, own: Integers, first: int) -> Iterator[tuple[Rows, Rows]]:
         """For `documents` and for `stored`, some thousand at a time."""
@@ -95,11 +108,32 @@ class SegmentRows:
             new = numbers("UInt32", first + start + np.arange(len(part)))
             about: Rows = {"document": new, "docno": texts(docnos)}
             about["hash"] = numbers("UInt64", self.hashes[self.base + part])
+            about |= self._lengths(part)
             for place, name in enumerate(self.index.metadata):
                 about |= _metadata(place, columns[name], self.base + part)
             stored = [self.segment.store[int(place)] for place in self.segment.stored[part]]
             bodies = [orjson.dumps([dict(one.fields), dict(one.metadata)]).decode() for one in stored]
             yield about, {"docno": texts(docnos), "document": new, "body": texts(bodies)}
+
+    def _lengths(self, part: Integers) -> Rows:
+        """Which fields each document has, and how long they are."""
+        names = [name for name in self.segment.spaces if name]
+        if not names:
+            nothing = np.zeros(len(part), dtype=np.int64)
+            return {"fields": arrays("UInt16", nothing, []), "lengths": arrays("UInt32", nothing, [])}
+        table = np.stack([self.segment.lengths[self.segment.spaces[name]][part] for name in names], axis=1)
+        there = table != MISSING
+        places = np.broadcast_to(np.array([self.spaces[name] for name in names]), table.shape)
+        counts = there.sum(axis=1)
+        return {"fields": arrays("UInt16", counts, places[there]), "lengths": arrays("UInt32", counts, table[there])}
+
+    def all(self, own: Integers, first: int) -> Iterator[tuple[str, Rows]]:
+        """All rows of these documents, each with its table's name."""
+        for columns in self.postings(own, first):
+            yield "postings", columns
+        for about, stored in self.documents(own, first):
+            yield "documents", about
+            yield "stored", stored
 
 
 def _stretches(segment: Segment, space: int) -> Iterator[tuple[int, int]]:

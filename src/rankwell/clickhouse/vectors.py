@@ -24,17 +24,20 @@ if TYPE_CHECKING:
     from rankwell.clickhouse.selection import Selection
 
 PRODUCT = 24  # versions from which the engine has a product of vectors of its own
+HNSW = METHODS[1]
+SPARE = 32  # documents beyond k, among which those of equal score are mostly found
+WIDTH = 256  # vectors that a search of the graph looks at, at least
+FETCHED = 2  # how many times more the graph gives than is asked for, since some may be dead
 
 
 class RemoteEmbeddings:
     """The vectors of an index in ClickHouse, with what `rankwell.dense.Embeddings` has for those who search."""
 
-    connected = False  # every vector is looked at
-
     def __init__(self, index: ClickHouseIndex, about: VectorSet) -> None:
         self.index, self._about = index, about
         self.name, self.model, self.dimensions = about.name, about.model, about.dimensions
         self.count = about.count
+        self.connected = about.table != "vectors"  # the engine keeps a graph of them
 
     def __repr__(self) -> str:
         return f"RemoteEmbeddings({self.name!r}, {self.count} vectors of {self.dimensions} numbers by {self.model})"
@@ -74,10 +77,14 @@ class RemoteEmbeddings:
         *,
         within: Selection | None = None,
         method: str = METHODS[0],
-        width: int | None = None,  # noqa: ARG002 -- every vector is looked at
+        width: int | None = None,
         threads: int = 1,
     ) -> Hits:
-        """The k documents of largest cosine with each query (a row of numbers); exact whatever the method."""
+        """The k documents of largest cosine with each query (a row of numbers).
+
+        `hnsw` follows the engine's graph and looks at about `width` vectors, where there is a graph and no `within`;
+        otherwise, and where the graph finds too few, every vector is looked at. The scores are the same.
+        """
         if k < 1:
             raise ParameterError("k", expected="a number of documents, at least 1", found=k)
         if method not in METHODS:
@@ -87,9 +94,42 @@ class RemoteEmbeddings:
             expected = f"rows of {self.dimensions} numbers, as {self.model} makes them"
             raise ParameterError("queries", expected=expected, found=f"{asked.shape[1]}")
         allowed = self.index.where(within)
+
+        def nearest(query: Floats) -> tuple[Integers, Floats]:
+            near = (
+                self._near(query, k, allowed, width) if method == HNSW and self.connected and within is None else None
+            )
+            return self._nearest(query, k, allowed) if near is None else near
+
         with ThreadPoolExecutor(max(1, min(threads, len(asked)))) as pool:
-            found = list(pool.map(lambda query: self._nearest(query, k, allowed), asked))
+            found = list(pool.map(nearest, asked))
         return self.index.ranked(found, k)
+
+    def _near(self, query: Floats, k: int, allowed: Sql, width: int | None) -> tuple[Integers, Floats] | None:
+        """Those that the graph leads to, with their exact scores; None where they are too few."""
+        asked = k + SPARE
+        statement = sql(
+            "SELECT document FROM {all} WHERE load IN {loads} AND {allowed} "
+            "ORDER BY cosineDistance(vector, {query}) LIMIT {k}",
+            all=self.index.tables.all(self._about.table),
+            loads=self._about.loads or (0,),
+            allowed=allowed,
+            query=_numbers(query),
+            k=asked,
+        )
+        settings = {
+            "hnsw_candidate_list_size_for_search": max(width or 0, WIDTH, 2 * asked),
+            "max_limit_for_vector_search_queries": max(asked * FETCHED, 1000),
+            "vector_search_filter_strategy": "postfilter",
+            "vector_search_index_fetch_multiplier": float(FETCHED),
+        }
+        found = self.index.ask(statement, apart=True, settings=settings)
+        documents = np.asarray(found.get("document", ()), dtype=np.int64)
+        if len(documents) < min(k, self.count):
+            return None
+        chosen = sql("{allowed} AND document IN {numbers}", allowed=allowed, numbers=tuple(documents.tolist()))
+        exact = self.index.ask(self._statement(query, len(documents), chosen), apart=True)
+        return np.asarray(exact["document"], dtype=np.int64), np.asarray(exact["score"], dtype=np.float32)
 
     def _nearest(self, query: Floats, k: int, allowed: Sql) -> tuple[Integers, Floats]:
         """More than k where some have the same score as the last."""
@@ -105,19 +145,22 @@ class RemoteEmbeddings:
         return documents, scores
 
     def _statement(self, query: Floats, k: int, allowed: Sql) -> Sql:
-        numbers = sql("CAST({numbers}, 'Array(Float32)')", numbers=[float(number) for number in query])
         modern = self.index.engine.version[0] >= PRODUCT
         product = "dotProduct(vector, {numbers})" if modern else "arraySum((x, y) -> x * y, vector, {numbers})"
         return sql(
             "SELECT document, toFloat32({product}) AS score FROM {all} "
             "WHERE name = {name} AND load IN {loads} AND {allowed} ORDER BY score DESC LIMIT {k}",
-            product=sql(product, numbers=numbers),
-            all=self.index.tables.all("vectors"),
+            product=sql(product, numbers=_numbers(query)),
+            all=self.index.tables.all(self._about.table),
             name=self.name,
             loads=self._about.loads or (0,),
             allowed=allowed,
             k=k,
         )
+
+
+def _numbers(query: Floats) -> Sql:
+    return sql("CAST({numbers}, 'Array(Float32)')", numbers=[float(number) for number in query])
 
 
 def chosen_vectors(index: ClickHouseIndex, name: str | None) -> RemoteEmbeddings:
@@ -134,7 +177,7 @@ def chosen_vectors(index: ClickHouseIndex, name: str | None) -> RemoteEmbeddings
 
 
 def _more(k: int) -> Iterator[int]:
-    asked = k + 32
+    asked = k + SPARE
     while True:
         yield asked
         asked *= 4

@@ -127,6 +127,12 @@ def decoded(block: bytes) -> list[Stored]:
     return documents
 
 
+def as_stored(document: Document) -> Stored:
+    """A document as it comes back from a store."""
+    stored: Stored = orjson.loads(_encoded([[document.id, dict(document.fields), dict(document.metadata)]]))[0]
+    return stored
+
+
 def _encoded(documents: list[Stored]) -> bytes:
     try:
         return orjson.dumps(documents)

@@ -62,7 +62,7 @@ class TfIdf(Stage):
 
     def check(self) -> None:
         """The field must be there, and the index in a folder."""
-        embedded_only(self.index, "TF-IDF")
+        embedded_only(self.index, "TF-IDF", "use BM25 there")
         self.index.check_fields([self.field] if self.field else [])
         parse_match(self.match).check(self.index.fields)
 

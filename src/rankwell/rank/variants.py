@@ -36,7 +36,7 @@ def query_variants(index: Index, queries: Mapping[str, str], n: int = 5, *, name
     """
     if n < 1:
         raise ParameterError("n", expected="a number of variants, at least 1", found=n)
-    embedded_only(index, "similar queries")
+    embedded_only(index, "similar queries (--variants)", "expand queries with RM3 (--rm3) there")
     embeddings = remembered(index, name)
     variants: dict[str, list[str]] = {qid: [] for qid in queries}
     for swap in sorted(_swaps(embeddings, queries), key=lambda swap: (-swap.nearness, swap.text)):

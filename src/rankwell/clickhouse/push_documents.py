@@ -1,0 +1,270 @@
+"""Filling an index in ClickHouse straight from documents, with several processes at work."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+
+import numpy as np
+
+from rankwell.analysis import Analyzer
+from rankwell.clickhouse.building import Builder, Outcome, Share, build, prepare
+from rankwell.clickhouse.columns import NONE, NUMBER, TEXT
+from rankwell.clickhouse.literals import Name, listed, sql
+from rankwell.clickhouse.loads import DOCUMENTS, Load
+from rankwell.clickhouse.lock import STALE
+from rankwell.clickhouse.manifest import Commit, VectorSet
+from rankwell.clickhouse.purge import purged
+from rankwell.clickhouse.rows import document_hash
+from rankwell.clickhouse.tables import Layout, metadata_columns
+from rankwell.clickhouse.writing import Pushed, Writer, writing
+from rankwell.core import Document, ParameterError, Progress, RankwellError
+from rankwell.core.progress import SILENT
+from rankwell.index import with_metadata_names
+from rankwell.index.store import as_stored
+
+log = logging.getLogger(__name__)
+
+LOAD = 1 << 14  # documents that a worker takes at a time, and that are complete or not as one
+ATTEMPTS = 3
+AHEAD = 2  # shares that wait for each worker
+PATIENCE = 5.0  # seconds between two signs of life
+
+
+def push_documents(
+    documents: Iterable[Document],
+    address: str,
+    *,
+    analyzer: Analyzer | None = None,
+    metadata: Sequence[str] | None = None,
+    positions: bool = False,
+    workers: int | None = None,
+    progress: Progress = SILENT,
+    load: int = LOAD,
+    stale: float = STALE,
+    purge: bool = False,
+) -> Pushed:
+    """Make the index at an address one of these documents, whose ids must differ.
+
+    The result is that of `push` with an index of the same documents, and so is what happens the second time, or after
+    an interruption: what is there already is not sent again, and what is there and not among the documents is deleted.
+    `workers` processes (as many as cores) analyse and send `load` documents at a time. `metadata` names the columns;
+    those of the first documents where it is None. Vectors of documents that stay are kept.
+    """
+    if load < 1:
+        raise ParameterError("load", expected="a number of documents, at least 1", found=load)
+    if workers is not None and workers < 1:
+        raise ParameterError("workers", expected="a number of processes, at least 1", found=workers)
+    following: Iterable[Document] = documents
+    if metadata is None:
+        metadata, following = with_metadata_names(documents)
+    names = tuple(dict.fromkeys(metadata))
+    config = (analyzer or Analyzer()).config()
+    with writing(address, Layout(len(names), positions=positions), stale) as writer:
+        commit = writer.following(config, names, positions=positions)
+        builder = Builder(writer.engine.address, config, names, positions)
+        filling = _Filling(writer, builder, commit)
+        filling.fill(_portions(following, load), workers or os.cpu_count() or 1, progress)
+        done = filling.finish()
+        return purged(writer, done) if purge else done
+
+
+@dataclass
+class _Waiting:
+    """A share under way."""
+
+    documents: list[Document]
+    load: Load
+    attempt: int
+    whole: int  # documents of its portion, those that were there already included
+
+
+class _Filling:
+    """One push, while the lock is held."""
+
+    def __init__(self, writer: Writer, builder: Builder, commit: Commit) -> None:
+        self._writer, self._builder, self._commit = writer, builder, commit
+        numbers, hashes = writer.there(commit)
+        order = np.argsort(hashes)
+        self._there, self._hashes = numbers[order], hashes[order]
+        self._wanted = np.zeros(len(order), dtype=bool)
+        self._waiting: dict[Future[Outcome], _Waiting] = {}
+        self._added = self._count = 0
+
+    def fill(self, portions: Iterator[list[Document]], workers: int, progress: Progress) -> None:
+        """Send what is not there; a single portion is not worth a process."""
+        first = list(islice(portions, 2))
+        if workers == 1 or len(first) == 1:
+            for portion in chain(first, portions):
+                self._take(portion, None, progress)
+            return
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, context, prepare, (self._builder,)) as pool:
+            try:
+                for portion in chain(first, portions):
+                    self._take(portion, pool, progress)
+                    while len(self._waiting) > AHEAD * workers:
+                        self._collect(pool, progress)
+                while self._waiting:
+                    self._collect(pool, progress)
+            except BrokenProcessPool:
+                raise RankwellError(
+                    f"{self._writer.engine.address}: a worker died (too little memory?); what was sent is kept, and "
+                    "the same push goes on from there"
+                ) from None
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def finish(self) -> Pushed:
+        """The commit, if anything has changed."""
+        writer, last = self._writer, self._writer.last
+        gone = self._there[~self._wanted]
+        if last is not None and not self._added and not len(gone) and last.limit == writer.loads.limit:
+            writer.publish(last)
+            return Pushed(last.commit, 0, 0, 0, last.documents)
+        commit = writer.bury(replace(writer.seen(self._commit), fields=writer.fields.names, source=""), gone)
+        writer.catch_up(commit)
+        commit = replace(commit, documents=self._count)
+        commit = replace(commit, averages=_averages(writer, commit), metadata=_kinds(writer, commit))
+        commit = replace(commit, vectors=tuple(_counted(writer, commit, of) for of in commit.vectors))
+        writer.commit(commit)
+        return Pushed(commit.commit, self._added, len(gone), 0, commit.documents)
+
+    def _take(self, portion: list[Document], pool: Executor | None, progress: Progress) -> None:
+        """Note what is there, and have the rest sent. That no id comes in two portions is seen at the end."""
+        if len({document.id for document in portion}) < len(portion):
+            twice = Counter(document.id for document in portion).most_common(1)[0][0]
+            raise RankwellError(f"documents: expected an id of its own for each, found {twice!r} twice")
+        hashes = np.array([_hash(document) for document in portion], dtype=np.uint64)
+        places = np.searchsorted(self._hashes, hashes)
+        known = places < len(self._hashes)
+        known[known] = self._hashes[places[known]] == hashes[known]
+        self._wanted[places[known]] = True
+        new = [document for document, there in zip(portion, known.tolist(), strict=True) if not there]
+        self._count += len(portion)
+        self._added += len(new)
+        if not new:
+            progress.advance(len(portion))
+            return
+        self._writer.fields.give(name for document in new for name, text in document.fields.items() if text)
+        self._send(new, pool, progress, 0, len(portion))
+
+    def _send(
+        self, documents: list[Document], pool: Executor | None, progress: Progress, attempt: int, whole: int
+    ) -> None:
+        """By a worker, or by ourselves."""
+        writer = self._writer
+        waiting = _Waiting(documents, writer.loads.begin(DOCUMENTS, len(documents)), attempt, whole)
+        plain = [(of.id, dict(of.fields), dict(of.metadata)) for of in documents]
+        share = Share(plain, writer.fields.spaces, waiting.load.first)
+        writer.beat()
+        if pool is None:
+            self._end(waiting, self._builder(share), pool, progress)
+        else:
+            self._waiting[pool.submit(build, share)] = waiting
+
+    def _collect(self, pool: Executor, progress: Progress) -> None:
+        """What has been done by now."""
+        done, _ = wait(self._waiting, timeout=PATIENCE, return_when=FIRST_COMPLETED)
+        self._writer.beat()
+        for future in done:
+            self._end(self._waiting.pop(future), future.result(), pool, progress)
+
+    def _end(self, of: _Waiting, outcome: Outcome, pool: Executor | None, progress: Progress) -> None:
+        """A share is there; or it goes again under other numbers, for who knows what has arrived."""
+        writer, error = self._writer, outcome.error
+        try:
+            for table, columns in outcome.rows:
+                writer.engine.insert(writer.tables.all(table), columns)
+                writer.beat()
+        except RankwellError as broken:
+            error = str(broken)
+        if not error:
+            writer.loads.finish(of.load)
+            progress.advance(of.whole)
+        elif of.attempt + 1 < ATTEMPTS:
+            log.warning("%s; these documents are sent again", error)
+            self._send(of.documents, pool, progress, of.attempt + 1, of.whole)
+        else:
+            raise RankwellError(error)
+
+
+def _portions(documents: Iterable[Document], size: int) -> Iterator[list[Document]]:
+    following = iter(documents)
+    while portion := list(islice(following, size)):
+        yield portion
+
+
+def _hash(document: Document) -> int:
+    try:
+        return document_hash([document.id, dict(document.fields), dict(document.metadata)])
+    except (TypeError, ValueError):
+        return document_hash(as_stored(document))
+
+
+def _averages(writer: Writer, commit: Commit) -> dict[str, float]:
+    """For each field the mean length over the documents that have it, as `Index.average_lengths` has it."""
+    reader = writer.reader(commit)
+    statement = sql(
+        "SELECT field, count() AS holders, toUInt64(sum(length)) AS tokens FROM {all} "
+        "ARRAY JOIN fields AS field, lengths AS length WHERE {live} GROUP BY field",
+        all=writer.tables.all("documents"),
+        live=reader.where(),
+    )
+    found = writer.engine.ask(statement)
+    rows = zip(*(map(int, found.get(name, ())) for name in ("field", "holders", "tokens")), strict=True)
+    counts = {field: (holders, tokens) for field, holders, tokens in rows}
+    everything = sum(tokens for _, tokens in counts.values())
+    averages = {"": everything / commit.documents if everything else 1.0}
+    for place, name in enumerate(commit.fields, 1):
+        holders, tokens = counts.get(place, (0, 0))
+        averages[name] = tokens / holders if tokens else 1.0
+    return averages
+
+
+def _kinds(writer: Writer, commit: Commit) -> dict[str, str]:
+    """What each metadata column holds: text as soon as one document has some that is no number."""
+    if not commit.metadata:
+        return {}
+    reader, parts = writer.reader(commit), []
+    for place in range(len(commit.metadata)):
+        number, text = (sql("{name}", name=Name(column)) for column in metadata_columns(place))
+        parts += [
+            sql("countIf(NOT isNaN({number})) AS {name}", number=number, name=Name(f"numbers{place}")),
+            sql(
+                "countIf(isNaN({number}) AND isNotNull({text})) AS {name}",
+                number=number,
+                text=text,
+                name=Name(f"texts{place}"),
+            ),
+        ]
+    documents = writer.tables.all("documents")
+    found = writer.engine.ask(
+        sql("SELECT {parts} FROM {all} WHERE {live}", parts=listed(parts), all=documents, live=reader.where())
+    )
+    kinds = {}
+    for place, name in enumerate(commit.metadata):
+        if found and int(found[f"texts{place}"][0]):
+            kinds[name] = TEXT
+        else:
+            kinds[name] = NUMBER if found and int(found[f"numbers{place}"][0]) else NONE
+    return kinds
+
+
+def _counted(writer: Writer, commit: Commit, of: VectorSet) -> VectorSet:
+    """The vectors of documents that are still there."""
+    statement = sql(
+        "SELECT count() AS n FROM {all} WHERE name = {name} AND load IN {loads} AND {live}",
+        all=writer.tables.all(of.table),
+        name=of.name,
+        loads=of.loads or (0,),
+        live=writer.reader(commit).where(),
+    )
+    return replace(of, count=int(writer.engine.ask(statement)["n"][0]))
