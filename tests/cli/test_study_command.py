@@ -53,6 +53,20 @@ def test_a_study_is_run_looked_at_and_traced(study: Path) -> None:
     assert "were finished already" in done.stderr
 
 
+def test_a_report_that_was_not_written_to_its_end_is_written_again(study: Path) -> None:
+    page = Path(rankwell("study", "run", study, "--data", "data", "--jobs", "1").strip())
+    numbers = page.with_name("results.json")
+    before, made = numbers.read_bytes(), page.stat().st_mtime_ns
+    rankwell("study", "resume", "studies/mine")
+    assert page.stat().st_mtime_ns == made
+    numbers.unlink()  # the last file: a kill came before it
+    rankwell("study", "resume", "studies/mine")
+    assert json.loads(numbers.read_bytes())["tables"] == json.loads(before)["tables"]
+    study.write_text(NO_PICTURES.replace("Words against chance", "Another title"))
+    rankwell("study", "run", study, "--data", "data", "--jobs", "1")
+    assert "<h1>Another title</h1>" in page.read_text()
+
+
 def test_a_study_can_be_shown_before_it_is_run(study: Path) -> None:
     told = rankwell("study", "show", study)
     assert "Does BM25 know more than chance?" in told

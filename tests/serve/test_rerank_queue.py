@@ -19,7 +19,7 @@ from rankwell.serve.rerank_lane import FIRST_SLICE
 from rankwell.serve.rerank_queue import RerankQueue
 from rankwell.serve.rerank_request import RerankClosedError, RerankQueueFullError, RerankTimeoutError
 
-SOON = 30  # seconds after which something hangs
+SOON = 120  # seconds after which something hangs
 
 
 @pytest.fixture

@@ -181,7 +181,7 @@ def _on(on: str | None, jobs: int | None, threads: int | None) -> CellsOn | None
 
 
 def _run(folder: StudyFolder, machine: Machine, others: CellsOn | None, *, yes: bool, quiet: bool) -> None:
-    from rankwell.studies import run_study, write_report
+    from rankwell.studies import is_reported, run_study, write_report
 
     def ask(work: Estimate) -> bool:
         if not quiet:
@@ -190,8 +190,7 @@ def _run(folder: StudyFolder, machine: Machine, others: CellsOn | None, *, yes: 
         return yes or not work.is_much or _agreed(work.told()[-1])
 
     plan, work = run_study(folder, machine, ask=ask, others=others, quiet=quiet)
-    page = folder.path / "report.html"
-    if work.cells or not page.is_file() or folder.settings().latency is not None:  # another limit, another advice
+    if work.cells or not is_reported(folder, plan):
         write_report(folder, plan)
     _tell(folder, plan, work, quiet=quiet)
 

@@ -9,7 +9,7 @@ from rankwell.studies.difference import differences, remarks
 from rankwell.studies.plan import Plan, data_folder, make_plan
 from rankwell.studies.problems import LineError, StudyError, unknown
 from rankwell.studies.reading import StudyFile, parse_study, read_study
-from rankwell.studies.report import advices, read_numbers, write_report
+from rankwell.studies.report import advices, is_reported, read_numbers, write_report
 from rankwell.studies.results import results
 from rankwell.studies.runner import Machine, Settings, StudyFolder, run_study
 from rankwell.studies.schema import study_schema
@@ -33,6 +33,7 @@ __all__ = [
     "differences",
     "estimate",
     "find_study",
+    "is_reported",
     "make_plan",
     "parse_study",
     "progress_of",

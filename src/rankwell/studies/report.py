@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from rankwell.core import atomic_write
+from rankwell.core import RankwellError, atomic_write, fingerprint
 from rankwell.plots import Picture
 from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart, Text
 from rankwell.report.table import Cell
@@ -123,7 +123,7 @@ class Report:
 
 
 def write_report(folder: StudyFolder, plan: Plan) -> Report:
-    """Measure all rows and write the report, its twins, its figures and the numbers as JSON."""
+    """Measure all rows and write the report, its twins, its figures and, last of all, the numbers as JSON."""
     tables = results(plan, folder.store, folder.settings().latency)
     found = {
         f"{table.anchor}-{place}": drawn(drawing) for table in tables for place, drawing in enumerate(table.drawings)
@@ -152,6 +152,7 @@ def numbers(report: Report) -> dict[str, Any]:
     data = {chosen.name: chosen.facts.fingerprint for chosen in report.plan.data}
     left = [vars(row) for row in report.plan.left_out]
     tables = [table.plain() for table in report.tables]
+    told["made_of"] = _made_of(report.folder, report.plan)
     return told | {"data": data, "versions": versions(), "tables": tables, "left_out": left}
 
 
@@ -226,13 +227,24 @@ def _belongs(picture: str, table: ResultTable) -> bool:
 
 def read_numbers(folder: Path) -> dict[str, Any]:
     """The figures of a study that was run."""
-    from rankwell.core import RankwellError
-
     file = folder / NUMBERS
     try:
         return dict(orjson.loads(file.read_bytes()))
     except (OSError, ValueError) as error:
         raise RankwellError(f"{file}: expected the results of a study that was run, found none: {error}") from error
+
+
+def is_reported(folder: StudyFolder, plan: Plan) -> bool:
+    """Whether there is a report, written to its end, of these cells and of the study as it is now."""
+    try:
+        return read_numbers(folder.path).get("made_of") == _made_of(folder, plan)
+    except RankwellError:
+        return False
+
+
+def _made_of(folder: StudyFolder, plan: Plan) -> str:
+    """What a report depends on: the study's words, its cells, and the limit that advice is given for."""
+    return fingerprint([plan.file.text, plan.file.budget, sorted(plan.cells), folder.settings().latency])
 
 
 def advices(folder: Path) -> list[str]:
