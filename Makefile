@@ -19,7 +19,7 @@ test: setup  ## what everyone runs: quick, no servers
 	$(BIN)/python -m pytest -q -n auto -m "not slow"
 
 test-all: setup  ## adds kills, browsers, servers and long property tests
-	$(BIN)/python -m pytest -q -n auto -m slow
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m slow
 
 docs: setup  ## the documentation as a site in site/, with every warning an error
 	$(BIN)/python website/build.py

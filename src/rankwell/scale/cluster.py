@@ -93,7 +93,7 @@ def _join(ray: Any, how: dict[str, Any]) -> None:
     for pause in PAUSES:
         try:
             ray.init(**how)
-        except ConnectionAbortedError:
+        except ConnectionError:
             time.sleep(pause)
         else:
             return
