@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -36,15 +37,28 @@ class Lesson:
         return self.room / "run"
 
 
-def fine_tune(lesson: Lesson) -> Path:
-    """A cross-encoder."""
-    from rankwell.train import RunFolder, train_cross_encoder
+def once(train: Callable[[Lesson], object]) -> Callable[[Lesson], Path]:
+    """What trains into the lesson's run folder, unless it was trained to its end there."""
 
-    run = RunFolder(lesson.out)
-    if not run.finished:
-        settings = fine_tuning(lesson.told, lesson.threads)
-        train_cross_encoder(lesson.pairs, run.path, model=lesson.told["start"], settings=settings, **_usual(lesson))
-    return run.model
+    @wraps(train)
+    def trained(lesson: Lesson) -> Path:
+        from rankwell.train import RunFolder
+
+        run = RunFolder(lesson.out)
+        if not run.finished:
+            train(lesson)
+        return run.model
+
+    return trained
+
+
+@once
+def fine_tune(lesson: Lesson) -> None:
+    """A cross-encoder."""
+    from rankwell.train import train_cross_encoder
+
+    settings = fine_tuning(lesson.told, lesson.threads)
+    train_cross_encoder(lesson.pairs, lesson.out, model=lesson.told["start"], settings=settings, **_usual(lesson))
 
 
 def fine_tuning(told: Told, threads: int) -> CrossEncoderSettings:
@@ -54,16 +68,13 @@ def fine_tuning(told: Told, threads: int) -> CrossEncoderSettings:
     return CrossEncoderSettings(loss=told["loss"], **_shared(told, threads))
 
 
-def architecture(lesson: Lesson) -> Path:
+@once
+def architecture(lesson: Lesson) -> None:
     """One of S3's four."""
-    from rankwell.train import RunFolder
     from rankwell.train.architecture import train_architecture
 
-    run = RunFolder(lesson.out)
-    if not run.finished:
-        settings = of_architecture(lesson.told, lesson.threads)
-        train_architecture(lesson.pairs, run.path, model=lesson.told["start"], settings=settings, **_usual(lesson))
-    return run.model
+    settings = of_architecture(lesson.told, lesson.threads)
+    train_architecture(lesson.pairs, lesson.out, model=lesson.told["start"], settings=settings, **_usual(lesson))
 
 
 def of_architecture(told: Told, threads: int) -> ArchitectureSettings:
@@ -74,16 +85,13 @@ def of_architecture(told: Told, threads: int) -> ArchitectureSettings:
     return ArchitectureSettings(**own, **_shared(told, threads))
 
 
-def parade(lesson: Lesson) -> Path:
+@once
+def parade(lesson: Lesson) -> None:
     """A PARADE model."""
-    from rankwell.train import RunFolder
     from rankwell.train.parade import train_parade
 
-    run = RunFolder(lesson.out)
-    if not run.finished:
-        settings = of_parade(lesson.told, lesson.threads)
-        train_parade(lesson.pairs, run.path, model=lesson.told["start"], settings=settings, **_usual(lesson))
-    return run.model
+    settings = of_parade(lesson.told, lesson.threads)
+    train_parade(lesson.pairs, lesson.out, model=lesson.told["start"], settings=settings, **_usual(lesson))
 
 
 def of_parade(told: Told, threads: int) -> ParadeSettings:
@@ -94,16 +102,14 @@ def of_parade(told: Told, threads: int) -> ParadeSettings:
     return ParadeSettings(**own, most_passages=told["most"], **_shared(told, threads))
 
 
-def distilled(lesson: Lesson) -> Path:
+@once
+def distilled(lesson: Lesson) -> None:
     """A student."""
-    from rankwell.train import RunFolder, distil
+    from rankwell.train import distil
 
-    run = RunFolder(lesson.out)
-    if not run.finished:
-        settings = distilling(lesson.told, lesson.threads)
-        teacher, student = lesson.told["teacher"], lesson.told["student"]
-        distil(teacher, student, lesson.pairs, run.path, settings=settings, **_usual(lesson))
-    return run.model
+    settings = distilling(lesson.told, lesson.threads)
+    teacher, student = lesson.told["teacher"], lesson.told["student"]
+    distil(teacher, student, lesson.pairs, lesson.out, settings=settings, **_usual(lesson))
 
 
 def distilling(told: Told, threads: int) -> DistilSettings:
