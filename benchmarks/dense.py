@@ -3,6 +3,7 @@
     python benchmarks/dense.py VECTORS.npy                        # rows of 32-bit floats; the last 1,000 are queries
     python benchmarks/dense.py VECTORS.npy --make DATA            # make them first: sentences of the BEIR collections
                                                                   # in a folder, encoded by minilm-l3
+    python benchmarks/dense.py VECTORS.npy --kernel avx2 --kernel plain   # measure these kernels of ours too
 
 Exact search: queries one at a time and in batches of 32, the 100 best of each. Everyone's result must be the same but
 for scores that differ by less than 1e-4. Approximate search: HNSW with 16 neighbours and 128 candidates while building;
@@ -92,6 +93,24 @@ def rankwell(vectors: Vectors, folder: Path) -> Any:
     return embed(Index.open(folder), Given(vectors), graph=False)
 
 
+def by_kernel(embeddings: Any, name: str) -> Search:
+    """Our search with a named kernel, whatever this processor would choose."""
+    from rankwell.dense.loading import kernels, runnable_kernels
+
+    if name not in runnable_kernels():
+        raise SystemExit(f"--kernel: expected one of {', '.join(runnable_kernels())}, found {name}")
+    compiled: Any = kernels()
+
+    def search(batch: Vectors) -> Any:
+        before, compiled.scan = compiled.scan, compiled.SCANS[name]
+        try:
+            return numbers(embeddings.search(batch, K))
+        finally:
+            compiled.scan = before
+
+    return search
+
+
 def numbers(hits: Any) -> Any:
     """Rankwell's documents are numbered by id, descending, which is how they were given here."""
     return hits.documents.reshape(-1, K)
@@ -137,7 +156,7 @@ def check_same(expected: Any, found: Any, vectors: Vectors, queries: Vectors, na
             raise SystemExit(f"{name}: found other documents, scores differ by {difference}")
 
 
-def exact(embeddings: Any, vectors: Vectors, queries: Vectors, rounds: int) -> Any:
+def exact(embeddings: Any, vectors: Vectors, queries: Vectors, rounds: int, kernels: Sequence[str]) -> Any:
     """Exact search, one query at a time and in batches."""
     import faiss
 
@@ -146,6 +165,7 @@ def exact(embeddings: Any, vectors: Vectors, queries: Vectors, rounds: int) -> A
     flat.add(vectors)
     searches: dict[str, Search] = {
         "rankwell": lambda batch: numbers(embeddings.search(batch, K)),
+        **{f"rankwell, {name} kernel": by_kernel(embeddings, name) for name in kernels},
         "numpy float32": lambda batch: of_numpy(vectors, batch),
         "faiss IndexFlatIP": lambda batch: flat.search(batch, K)[1],
     }
@@ -204,6 +224,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--exact-only", action="store_true", help="Leave out the graphs, which take minutes to build.")
+    parser.add_argument(
+        "--kernel", action="append", default=[], metavar="NAME", help="Measure this kernel too: vnni, avx2 or plain."
+    )
     options = parser.parse_args()
     if options.make:
         np.save(options.vectors, made(options.make, options.count))
@@ -215,7 +238,7 @@ def main() -> None:
         embeddings = rankwell(vectors, Path(folder) / "index")
         size = embeddings.info()["bytes"]["vectors"]
         print(f"  stored in {size / 1e6:,.1f} MB; as 32-bit floats {vectors.nbytes / 1e6:,.1f} MB")
-        truth = exact(embeddings, vectors, queries, options.rounds)
+        truth = exact(embeddings, vectors, queries, options.rounds, options.kernel)
         if not options.exact_only:
             approximate(embeddings, vectors, queries, truth, options.rounds)
 

@@ -8,7 +8,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from needs import require
+from waiting import wait_until
 
 PROGRAM = "clickhouse-server"
 ZOOKEEPER = Path("/usr/share/java/zookeeper.jar")
@@ -63,16 +63,15 @@ class Node:
 
     def wait(self) -> None:
         """Until it answers."""
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                with urlopen(f"http://127.0.0.1:{self.http}/", timeout=5) as answer:
-                    answer.read()
-                    return
-            except (URLError, OSError):
-                if time.monotonic() > end:
-                    raise AssertionError((self.folder / "output").read_text()[-2000:]) from None
-                time.sleep(0.05)
+        wait_until(self._answers, lambda: (self.folder / "output").read_text()[-2000:], patience=PATIENCE, pause=0.05)
+
+    def _answers(self) -> bool:
+        try:
+            with urlopen(f"http://127.0.0.1:{self.http}/", timeout=5) as answer:
+                answer.read()
+                return True
+        except (URLError, OSError):
+            return False
 
     @property
     def pid(self) -> int:
@@ -174,11 +173,12 @@ def running_keeper(folder: Path) -> Iterator[int]:
     with (folder / "output").open("ab") as output:
         process = subprocess.Popen([*command, str(folder / "zoo.cfg")], stdout=output, stderr=output)
     try:
-        end = time.monotonic() + PATIENCE
-        while not _serves(port):
-            assert process.poll() is None, (folder / "output").read_text()[-2000:]
-            assert time.monotonic() < end, (folder / "output").read_text()[-2000:]
-            time.sleep(0.05)
+
+        def said() -> str:
+            return (folder / "output").read_text()[-2000:]
+
+        wait_until(lambda: process.poll() is not None or _serves(port), said, patience=PATIENCE, pause=0.05)
+        assert process.poll() is None, said()
         yield port
     finally:
         process.kill()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_bytes
@@ -11,6 +10,8 @@ from email.policy import default
 from typing import Any, NamedTuple
 
 from aiosmtpd.controller import Controller
+
+from waiting import wait_until
 
 
 class Letter(NamedTuple):
@@ -34,12 +35,9 @@ class Letters:
         self.found.append(Letter(envelope.rcpt_tos, message["Subject"], message.get_content()))
         return "250 OK"
 
-    def wait(self, count: int = 1, seconds: float = 20) -> list[Letter]:
+    def wait(self, count: int = 1) -> list[Letter]:
         """The letters, as soon as there are so many."""
-        end = time.monotonic() + seconds
-        while len(self.found) < count and time.monotonic() < end:
-            time.sleep(0.02)
-        assert len(self.found) >= count, f"{len(self.found)} letters came instead of {count}"
+        wait_until(lambda: len(self.found) >= count, lambda: f"{len(self.found)} letters came instead of {count}")
         return self.found
 
 

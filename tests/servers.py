@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,8 +12,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from inbox import free_port
-
-PATIENCE = 180  # seconds, on a machine that has much else to do
+from waiting import wait_until
 
 
 @dataclass
@@ -36,16 +34,22 @@ def started(words: list[str], said: Path, port: int | None = None, **extra: str)
     with said.open("ab") as file:
         process = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, **extra})
     server = Server(process, f"http://127.0.0.1:{port}", said)
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            with urlopen(f"{server.url}/favicon.ico", timeout=5):  # noqa: S310 -- our own server
-                return server
-        except OSError:  # nobody listens yet, or nobody answers
-            time.sleep(0.1)
-    process.kill()
-    process.wait()
-    raise AssertionError(server.words())
+    try:
+        wait_until(lambda: process.poll() is not None or answers(server), server.words, pause=0.1)
+        assert process.poll() is None, server.words()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    return server
+
+
+def answers(server: Server) -> bool:
+    try:
+        with urlopen(f"{server.url}/favicon.ico", timeout=5):  # noqa: S310 -- our own server
+            return True
+    except OSError:  # nobody listens yet, or nobody answers
+        return False
 
 
 @contextmanager

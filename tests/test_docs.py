@@ -1,11 +1,12 @@
 """The code in README and docs runs as it is printed.
 
 A page is one session in an empty folder. A block marked `python` is executed in the page's namespace; one marked
-`console` has commands after `$ `, whose output must be what stands below them (`...` stands for anything); any other
-block whose first line of marking names a file (`csv papers.csv`) puts that file into the folder. A page that begins
-with `<!-- needs: models -->` uses the models of `make setup`, one with `<!-- needs: chdb -->` the embedded ClickHouse
-engine. `rankwell serve DIR` would go on for ever: it is started at a port of its own, asked for one search, and goes on
-to the end of the page, while later blocks reach it at the printed address.
+`console` has commands after `$ `, whose output must be what stands below them (`...` stands for anything); commands of
+ours run in this process, unless a shell is needed. Any other block whose first line of marking names a file (`csv
+papers.csv`) puts that file into the folder. A page that begins with `<!-- needs: models -->` uses the models of `make
+setup`, one with `<!-- needs: chdb -->` the embedded ClickHouse engine; `<!-- needs: models, time -->` leaves a page
+that trains to `make test-all`. `rankwell serve DIR` would go on for ever: it is started at a port of its own, asked for
+one search, and goes on to the end of the page, while later blocks reach it at the printed address.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from urllib.request import urlopen
 import pytest
 
 from clickhouse_servers import need_chdb
+from commands import succeeds
 from inbox import free_port
 from needs import require
 from rankwell.index import Index
@@ -41,6 +43,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(?P<kind>[\w-]+)(?: (?P<name>[\w./-]+))?\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 SERVER = re.compile(r"rankwell serve (?!keys\b|-)")
+SHELL = re.compile(r"[|<>;&$*`]")  # what a shell must see to
 
 
 @dataclass
@@ -94,7 +97,17 @@ def servers(folder: Path) -> Iterator[Servers]:
         yield Servers(stack, folder / "servers-said")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def needs(page: Path) -> set[str]:
+    """What the first line of a page asks for."""
+    found = re.match(r"<!-- needs: (.*) -->", page.read_text(encoding="utf-8"))
+    return set(found[1].split(", ")) if found else set()
+
+
+def with_marks(page: Path) -> object:
+    return pytest.param(page, id=page.name, marks=[pytest.mark.slow] if "time" in needs(page) else [])
+
+
+@pytest.mark.parametrize("page", [with_marks(page) for page in PAGES])
 def test_the_code_on_a_page_runs(
     page: Path,
     tmp_path: Path,
@@ -102,9 +115,9 @@ def test_the_code_on_a_page_runs(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
-    if page.read_text(encoding="utf-8").startswith("<!-- needs: models -->"):
+    if "models" in needs(page):
         request.getfixturevalue("use_models")
-    if page.read_text(encoding="utf-8").startswith("<!-- needs: chdb -->"):
+    if "chdb" in needs(page):
         need_chdb()
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
@@ -130,6 +143,8 @@ def run_console(body: str, running: Servers) -> None:
 
 
 def output(command: str) -> str:
+    if command.startswith("rankwell ") and not SHELL.search(command):
+        return succeeds(*shlex.split(command)[1:])
     if command.startswith("curl "):
         require("curl", there=shutil.which("curl") is not None, how="install curl")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -3,41 +3,44 @@
     python asking.py ADDRESS FIRST NAME...
 
 FIRST is served before the others come, so that the process is one that has been running. Then it says "ready", waits
-for a line, and says how long each of the others waited.
+for a line, and says how many statements the database was sent for FIRST, and for each of the others.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, get_ident
+
+from sqlalchemy import event
 
 from rankwell.assess import open_study
 
 
 def main(address: str, first: str, names: list[str]) -> None:
     with open_study(address) as store, ThreadPoolExecutor(len(names)) as threads:
-        together = Barrier(len(names))
+        together, senders = Barrier(len(names)), list[int]()
+        event.listen(store.database.engine, "before_cursor_execute", lambda *_: senders.append(get_ident()))
 
         def connect(_: str) -> None:
             with store.database.read() as session:
                 session.connection()
                 together.wait()
 
-        def ask(name: str) -> float:
+        def ask(name: str) -> int:
             together.wait()
-            started = time.perf_counter()
+            before = senders.count(get_ident())
             store.judging.begin(name)
-            return time.perf_counter() - started
+            return senders.count(get_ident()) - before
 
         store.judging.begin(first)
+        alone = len(senders)
         list(threads.map(connect, names))
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         sys.stdin.readline()
-        sys.stdout.write(json.dumps(list(threads.map(ask, names))))
+        sys.stdout.write(json.dumps([alone, *threads.map(ask, names)]))
 
 
 if __name__ == "__main__":

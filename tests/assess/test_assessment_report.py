@@ -51,6 +51,7 @@ def test_what_is_not_known_is_not_drawn() -> None:
     assert assessment_pictures(only_unsure).keys() == {"grades", "queries-per-assessor", "assessors-per-query"}
 
 
+@pytest.mark.slow
 def test_the_page_has_the_verdict_first_and_all_its_parts(assessment: Assessment) -> None:
     page = assessment_page(assessment, "A study", command="rankwell assess report").html()
     headings = ["Does the verdict hold?", "Labels", "Agreement", "Assessors", "Old labels against new"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,20 @@ from small_studies import Clock, grade_all, join, make_study
 from rankwell.assess import read_grades
 from rankwell.assess.export import exported, exported_notes, write_export, write_notes
 from rankwell.assess.status import assessor_table, query_table, totals
+from rankwell.assess.store import Store
 from rankwell.core import ParameterError
 
 
-@pytest.fixture
-def study(sqlite_address: str, closing, clock: Clock):
-    """Two assessors, of whom the second stopped after one passage."""
-    store = closing(make_study(sqlite_address, queries=6, passages=2, clock=clock, open_to_all=True, seed=3))
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Two assessors, of whom the second stopped after one passage. Nobody changes it."""
+    with make_graded_study(tmp_path_factory.mktemp("export") / "study.db") as store:
+        yield store
+
+
+def make_graded_study(path: Path) -> Store:
+    clock = Clock()
+    store = make_study(str(path), queries=6, passages=2, clock=clock, open_to_all=True, seed=3)
     token = store.sign_in.request_link("zoe@example.org", "10.0.0.1")
     first = store.sign_in.sign_in(token, "10.0.0.1").name
     store.people.consent(first)
@@ -69,10 +77,11 @@ def test_no_spreadsheet_takes_a_note_for_a_formula(study, note: str) -> None:
     assert json.loads(exported_notes(rows, "json"))[0]["note"] == note
 
 
-def test_the_notes_of_a_deleted_person_are_gone(study) -> None:
-    (note,) = study.notes()
-    study.people.delete(note.assessor)
-    assert study.notes() == []
+def test_the_notes_of_a_deleted_person_are_gone(tmp_path: Path) -> None:
+    with make_graded_study(tmp_path / "study.db") as study:
+        (note,) = study.notes()
+        study.people.delete(note.assessor)
+        assert study.notes() == []
 
 
 @pytest.mark.parametrize("format", ["tsv", "csv", "json"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +15,7 @@ from sqlalchemy import text
 
 from rankwell.assess import open_study
 from rankwell.assess.shared_sync import SharedSync
+from waiting import wait_until
 
 FSYNC = "rankwell.assess.shared_sync.os.fsync"
 SYNC = os.fsync
@@ -26,11 +26,7 @@ def full(_: int) -> None:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    for _ in range(2000):
-        if condition():
-            return
-        time.sleep(0.005)
-    raise AssertionError("it never happened")
+    wait_until(condition, "the condition holds", pause=0.005)
 
 
 @pytest.fixture

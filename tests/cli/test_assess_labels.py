@@ -6,12 +6,12 @@ import csv
 import io
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from commands import rankwell as command
 from rankwell.assess import Grades, write_grades
 from rankwell.cli import app
 from rankwell.collections import read_qrels, write_qrels
@@ -45,9 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rankwell(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rankwell", "assess", *words], capture_output=True, text=True, check=False
-    )
+    return command("assess", *words)
 
 
 def test_labels_writes_a_file_for_each_set_and_says_what_is_in_it() -> None:

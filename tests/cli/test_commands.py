@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import rankwell
 from rankwell.collections import open_collection, read_qrels
 
 PAPERS = """id,title,abstract,year
@@ -37,10 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }.items():
         Path(name).write_text(content)
     return tmp_path
-
-
-def rankwell(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rankwell", *words], capture_output=True, text=True, check=False)
 
 
 def test_stats_describes_a_users_table_and_draws_it() -> None:

@@ -46,6 +46,7 @@ def offered(shell: str, *lines: str) -> list[str]:
     return said(shell, LOAD[shell] + "\necho '====='\n".join(asked)).split("=====\n")
 
 
+@pytest.mark.slow
 @EVERY_SHELL
 @pytest.mark.usefixtures("use_models")
 def test_commands_options_measures_and_models_are_offered(shell: str) -> None:

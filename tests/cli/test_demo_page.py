@@ -35,6 +35,7 @@ def show(tmp_path: Path) -> Callable[[str], subprocess.Popen[str]]:
     return start
 
 
+@pytest.mark.slow
 def test_without_a_terminal_the_page_is_asked_once_and_closed(show: Callable[[str], subprocess.Popen[str]]) -> None:
     said, _ = show("leave").communicate(timeout=200)
     assert "asked for 'do masks help', it answers 'p1'" in said
@@ -45,6 +46,7 @@ def test_without_a_terminal_the_page_is_asked_once_and_closed(show: Callable[[st
         urlopen(address[1], timeout=5)  # noqa: S310 -- our own server
 
 
+@pytest.mark.slow
 def test_a_page_that_stays_ends_well_with_ctrl_c(show: Callable[[str], subprocess.Popen[str]]) -> None:
     with show("stay") as process:
         assert process.stdout is not None

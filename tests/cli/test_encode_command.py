@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import rankwell
 from rankwell.dense import Embeddings, embeddings_of
 from rankwell.index import Index
 
@@ -18,10 +19,6 @@ p1,Masks and droplets,"Masks stop large droplets, and some small ones."
 p2,Hand washing,Soap destroys the envelope of the virus.
 p3,Opening windows,Fresh air carries droplets away.
 """
-
-
-def rankwell(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rankwell", *words], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import rankwell, succeeds
 from rankwell.collections import read_run
 
 PAPERS = """id,title,abstract,year,source
@@ -18,16 +19,6 @@ p1,Masks and droplets,"Masks stop large droplets, and some small ones.",2020,PMC
 p2,Hand washing,Soap destroys the envelope of the virus.,2021,WHO
 p3,Opening windows,Fresh air carries droplets away.,2022,PMC
 """
-
-
-def rankwell(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rankwell", *words], capture_output=True, text=True, check=False)
-
-
-def succeeds(*words: str) -> str:
-    done = rankwell(*words)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def ids(*words: str) -> list[str]:

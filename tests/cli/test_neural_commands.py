@@ -19,6 +19,8 @@ from rankwell.collections import read_run
 from rankwell.core import RankwellError
 from rankwell.dense import embed
 from rankwell.encode import TextEncoder, load_text_encoder, wheels
+from rankwell.encode.description import size_of
+from rankwell.encode.folder import ModelFolder
 from rankwell.index import Index
 
 BI_ENCODER, CROSS_ENCODER = "minilm-l3", "ms-marco-minilm-l12"
@@ -159,11 +161,12 @@ def test_a_model_is_exported_in_int8_and_what_that_costs_is_said() -> None:
 @pytest.mark.usefixtures("use_models")
 def test_models_are_listed_and_described() -> None:
     rows = {line.split()[0]: line.split() for line in run("models", "list").stdout.splitlines()[4:]}
-    assert rows[CROSS_ENCODER][1:5] == ["cross-encoder", "35", "73", "Apache-2.0"]
+    size = f"{size_of(ModelFolder.find(CROSS_ENCODER).path) / 1e6:.0f}"
+    assert rows[CROSS_ENCODER][1:5] == ["cross-encoder", size, "73", "Apache-2.0"]
     assert rows.keys() >= {"bge-small-en", "minilm-l6", "minilm-l3"}
     facts = dict(line.split(":", 1) for line in run("models", "show", CROSS_ENCODER).stdout.splitlines())
     assert facts["kind"].strip() == "cross-encoder"
-    assert facts["weights"].strip() == "int8 (model.onnx)"
+    assert facts["weights"].strip() == "int8 (model_int8.onnx), torch (model.safetensors)"
     assert facts["source"].strip().startswith("pypi:")
 
 

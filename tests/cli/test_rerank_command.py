@@ -7,17 +7,18 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from commands import rankwell
 from needs import require
 from rankwell.cli import app
 from rankwell.collections import read_run
 from rankwell.core import RankwellError
+from waiting import wait_until
 
 PAPERS = """id,title,abstract
 p1,Masks and droplets,"Masks stop large droplets, and some small ones."
@@ -53,10 +54,6 @@ def model(models: Path) -> str:
     return str(found)
 
 
-def rankwell(*words: str, python: tuple[str, ...] = ("-m", "rankwell")) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *python, *words], capture_output=True, text=True, check=False)
-
-
 def rerank(model: str, *words: str, out: str = "new.trec") -> Result:
     """In this process, where the model is loaded once."""
     command = ["rerank", "first.trec", "--queries", "queries.tsv", "--model", model, "-o", out, *words]
@@ -80,8 +77,8 @@ def test_a_run_and_a_table_are_enough(model: str) -> None:
     assert Path("again.trec").read_bytes() == Path("direct.trec").read_bytes()
 
 
+@pytest.mark.slow
 def test_an_environment_without_torch_indexes_searches_and_re_ranks(model: str) -> None:
-    python = ("-c", WITHOUT_TORCH)
     for words in (
         ("index", "papers.csv", "--out", "index", "--quiet"),
         ("search", "index", "droplets"),
@@ -92,7 +89,8 @@ def test_an_environment_without_torch_indexes_searches_and_re_ranks(model: str) 
             *("--precision", "int8", "--max-tokens", "64", "--query-tokens", "16", "--threads", "1"),
         ),
     ):
-        done = rankwell(*words, python=python)
+        command = [sys.executable, "-c", WITHOUT_TORCH, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     assert order("new.trec")[0] == "p1"
 
@@ -140,7 +138,7 @@ def test_ctrl_c_keeps_the_scores_so_far_and_the_same_command_goes_on(model: str)
     words = ["--documents", "papers.csv", "--queries", "queries.tsv", "--model", model, "-k", str(count)]
     command = [sys.executable, "-m", "rankwell", "rerank", "first.trec", *words, "-o", "new.trec"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        _wait_for_scores(Path(os.environ["RANKWELL_HOME"]) / "scores")
+        wait_until(lambda: _has_scores(Path(os.environ["RANKWELL_HOME"]) / "scores"), "a score is kept")
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=120)
     assert process.returncode == 3
@@ -152,17 +150,13 @@ def test_ctrl_c_keeps_the_scores_so_far_and_the_same_command_goes_on(model: str)
     assert Path("new.trec").read_bytes() == Path("direct.trec").read_bytes()
 
 
-def _wait_for_scores(folder: Path) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        for file in folder.glob("*.sqlite3"):
-            connection = sqlite3.connect(file, timeout=10)
-            try:
-                if connection.execute("SELECT count(*) FROM scores").fetchone()[0]:
-                    return
-            except sqlite3.OperationalError:
-                pass  # not made yet
-            finally:
-                connection.close()
-        time.sleep(0.05)
-    pytest.fail("no score was kept in two minutes")
+def _has_scores(folder: Path) -> bool:
+    for file in folder.glob("*.sqlite3"):
+        connection = sqlite3.connect(file, timeout=10)
+        try:
+            return bool(connection.execute("SELECT count(*) FROM scores").fetchone()[0])
+        except sqlite3.OperationalError:
+            pass  # not made yet
+        finally:
+            connection.close()
+    return False

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from commands import rankwell
 from rankwell.cli import app
 from rankwell.collections import write_documents
 from rankwell.core import Document, RankwellError
@@ -35,10 +34,6 @@ ARTICLES = [
     for place, review in enumerate(REVIEWS)
     for n in range(5)
 ]
-
-
-def rankwell(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rankwell", *words], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,6 @@ import json
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,16 +15,13 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from commands import rankwell
 from servers import Server, started, stopped
 
 PAPERS = """id,title,abstract
 p1,Masks,Masks stop droplets.
 p2,Washing,Soap destroys the envelope of the virus.
 """
-
-
-def rankwell(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "rankwell", *words], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.collections import Problems, Reading, read_documents, read_qrels, read_queries, read_run
@@ -51,7 +51,6 @@ def readers() -> Iterator[Callable[[Path, Reading], object]]:
 
 
 @pytest.mark.parametrize("skip", [False, True])
-@settings(max_examples=100, deadline=None)
 @given(text=damaged())
 def test_damaged_files_never_crash_a_reader(skip: bool, text: bytes) -> None:
     with TemporaryDirectory() as folder:

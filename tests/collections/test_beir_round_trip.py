@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from collection_strategies import ANY_TEXT, documents, judgments, plain, queries
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.collections import (
@@ -27,7 +27,6 @@ QRELS_IDS = ANY_TEXT.filter(lambda text: not set("\t\n\r") & set(text) and text.
 METADATA = st.fixed_dictionaries({}, optional={"year": st.integers(0, 3000), "source": ANY_TEXT})
 
 
-@settings(max_examples=80)
 @given(documents(ANY_TEXT, ("title", "text"), ids=IDS, metadata=METADATA))
 def test_a_corpus_brings_every_document_back(found: list[Document]) -> None:
     with TemporaryDirectory() as folder:
@@ -35,7 +34,6 @@ def test_a_corpus_brings_every_document_back(found: list[Document]) -> None:
         assert plain(list(read_documents(folder))) == plain(found)
 
 
-@settings(max_examples=80)
 @given(queries(ANY_TEXT, ("text", "question", "narrative"), ids=IDS))
 def test_queries_come_back_with_every_wording(found: Queries) -> None:
     with TemporaryDirectory() as folder:
@@ -44,7 +42,6 @@ def test_queries_come_back_with_every_wording(found: Queries) -> None:
         assert read_queries(path) == found
 
 
-@settings(max_examples=80)
 @given(judgments(QRELS_IDS))
 def test_judgments_come_back(found: Judgments) -> None:
     with TemporaryDirectory() as folder:

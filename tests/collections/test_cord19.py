@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from collection_strategies import ANY_TEXT, documents, plain
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.collections import Problems, Reading, open_collection, read_documents, write_documents
@@ -165,7 +165,6 @@ def test_topics_and_judgments_beside_the_table_are_opened_with_it(release: Path)
 METADATA = st.fixed_dictionaries({}, optional={"authors": ANY_TEXT, "journal": ANY_TEXT, "source": ANY_TEXT})
 
 
-@settings(max_examples=60)
 @given(
     documents(
         ANY_TEXT.filter(lambda text: bool(text.strip())), ("title", "abstract", "body"),

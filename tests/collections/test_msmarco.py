@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from collection_strategies import COLUMN_IDS, LINE_BREAKS, ONE_LINE, documents, plain, queries
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.collections import open_collection, read_documents, read_queries, write_documents, write_queries
@@ -19,7 +19,6 @@ URLS = st.fixed_dictionaries({}, optional={"url": ONE_LINE})
 
 
 @pytest.mark.parametrize("ending", ["tsv", "tsv.gz"])
-@settings(max_examples=60)
 @given(found=documents(ONE_LINE, ("text",), ids=IDS))
 def test_passages_come_back(ending: str, found: list[Document]) -> None:
     with TemporaryDirectory() as folder:
@@ -29,7 +28,6 @@ def test_passages_come_back(ending: str, found: list[Document]) -> None:
 
 
 @pytest.mark.parametrize("ending", ["tsv", "tsv.gz"])
-@settings(max_examples=60)
 @given(found=documents(ONE_LINE, ("title", "body"), ids=IDS, metadata=URLS))
 def test_documents_come_back_with_their_address(ending: str, found: list[Document]) -> None:
     with TemporaryDirectory() as folder:
@@ -38,7 +36,6 @@ def test_documents_come_back_with_their_address(ending: str, found: list[Documen
         assert plain(list(read_documents(path, "msmarco-document"))) == plain(found)
 
 
-@settings(max_examples=60)
 @given(queries(ONE_LINE, ids=IDS))
 def test_queries_come_back(found: Queries) -> None:
     with TemporaryDirectory() as folder:
@@ -47,7 +44,6 @@ def test_queries_come_back(found: Queries) -> None:
         assert read_queries(path, "tsv") == found
 
 
-@settings(max_examples=60)
 @given(queries(ONE_LINE | st.just("two\r\nlines"), ("query", "question"), ids=COLUMN_IDS))
 def test_queries_in_a_table_with_a_header_come_back(found: Queries) -> None:
     with TemporaryDirectory() as folder:

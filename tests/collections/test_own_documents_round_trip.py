@@ -49,7 +49,6 @@ def there_and_back(found: list[Document], name: str, format: str | None = None) 
         return list(read_documents(path, format))
 
 
-@settings(max_examples=150)
 @given(JSON_DOCUMENTS.filter(lambda found: not found or any(document.fields for document in found)))
 def test_json_lines_bring_every_document_back(found: list[Document]) -> None:
     assert plain(there_and_back(found, "d.jsonl")) == plain(found)
@@ -66,14 +65,12 @@ def test_a_name_that_ends_in_gz_packs_the_file(found: list[Document]) -> None:
 
 
 @pytest.mark.parametrize(("name", "format"), [("d.csv", None), ("d.tsv", None), ("d.txt", "csv-semicolon")])
-@settings(max_examples=100)
 @given(found=TABLE_DOCUMENTS)
 def test_tables_bring_every_document_back(name: str, format: str | None, found: list[Document]) -> None:
     assert plain(there_and_back(found, name, format)) == plain(found)
 
 
 # Parquet holds any text; metadata is a struct in which every key has one type.
-@settings(max_examples=60)
 @given(
     documents(
         ANY_TEXT, ids=ANY_TEXT.filter(lambda text: not text.isspace()), metadata=TABLE_METADATA, at_least=1
@@ -86,7 +83,6 @@ def test_parquet_brings_every_document_back(found: list[Document]) -> None:
 FILE_NAMES = st.from_regex(r"\A([a-z]{1,5}/)?[A-Za-zé][A-Za-z0-9_é-]{0,10}\.(txt|md)\Z")
 
 
-@settings(max_examples=60)
 @given(documents(ANY_TEXT.filter(lambda t: t.strip() and t[0] != "\ufeff"), ("text",), ids=FILE_NAMES, at_least=1))
 def test_a_folder_of_text_files_brings_every_document_back(found: list[Document]) -> None:
     assert plain(there_and_back(found, "folder", "folder")) == plain(sorted(found, key=lambda d: d.id.split("/")))

@@ -91,6 +91,7 @@ def test_a_folder_of_packed_files_is_a_collection(tmp_path: Path) -> None:
     assert [document.id for document in collection.documents()] == ["1", "2"]
 
 
+@pytest.mark.slow
 def test_a_large_file_is_read_in_constant_memory(tmp_path: Path) -> None:
     path = tmp_path / "large.xml"
     with path.open("w", encoding="utf-8") as file:

@@ -125,6 +125,7 @@ def test_no_text_holds_a_path_of_this_python(documents):
     assert not [document.id for document in documents if sys.base_prefix + "/lib" in document.text()]
 
 
+@pytest.mark.slow
 def test_documents_do_not_depend_on_the_hash_seed():
     assert in_a_new_process(DIGEST, seed="1").stdout == in_a_new_process(DIGEST, seed="2").stdout
 

@@ -113,6 +113,7 @@ def test_every_trec_run_equals_what_a_plain_parser_reads(data: Path) -> None:
         assert read_run(path) == naive(path), path.name
 
 
+@pytest.mark.slow
 def test_msmarco_runs_and_judgments_of_pygaggle_are_read(data: Path) -> None:
     folder = data / "eval-fixtures" / "pygaggle-msmarco_ans_small"
     assert len(read_queries(folder / "queries.dev.small.tsv")) == len(read_qrels(folder / "qrels.dev.small.tsv")) == 105

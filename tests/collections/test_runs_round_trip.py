@@ -14,7 +14,6 @@ from rankwell.collections import read_run, write_run
 from rankwell.core import Document, Queries, RankwellError, Run
 
 
-@settings(max_examples=200)
 @given(runs(docnos=COLUMN_IDS | LONG_IDS))
 def test_trec_runs_come_back_to_the_last_bit(run: Run) -> None:
     with TemporaryDirectory() as folder:
@@ -32,7 +31,6 @@ def test_odd_scores_come_back_to_the_last_bit(tmp_path: Path, score: float) -> N
     assert same_bits(read_run(tmp_path / "x.trec"), run)
 
 
-@settings(max_examples=300)
 @given(st.integers(0, 2**32 - 1))
 def test_every_32_bit_number_comes_back(bits: int) -> None:
     score = float(np.uint32(bits).view(np.float32))
@@ -71,7 +69,6 @@ def test_ids_that_cannot_stand_in_a_column_are_refused(tmp_path: Path, name: str
 TABLE_IDS = ONE_LINE.filter(lambda text: text[0] != "\ufeff")
 
 
-@settings(max_examples=100)
 @given(runs(TABLE_IDS, TABLE_IDS))
 def test_msmarco_runs_keep_the_order(run: Run) -> None:
     with TemporaryDirectory() as folder:
@@ -83,7 +80,6 @@ def test_msmarco_runs_keep_the_order(run: Run) -> None:
     }
 
 
-@settings(max_examples=60)
 @given(runs(TABLE_IDS, TABLE_IDS), ONE_LINE, ONE_LINE)
 def test_top1000_files_bring_order_queries_and_passages_back(run: Run, question: str, passage: str) -> None:
     documents = {docno: Document(docno, {"text": passage}) for docno in run.docnos.tolist()}

@@ -26,7 +26,6 @@ from rankwell.core import Document, Judgments, Queries, RankwellError
 METADATA = st.fixed_dictionaries({}, optional={"author": WORDS, "source": WORDS, "keywords": WORDS})
 
 
-@settings(max_examples=100)
 @given(documents(WORDS | st.just("same"), ("title", "text"), ids=NUMBER_IDS, metadata=METADATA))
 def test_documents_come_back(found: list[Document]) -> None:
     with TemporaryDirectory() as folder:
@@ -35,7 +34,6 @@ def test_documents_come_back(found: list[Document]) -> None:
         assert plain(list(read_documents(path, "smart"))) == plain(found)
 
 
-@settings(max_examples=60)
 @given(queries(WORDS, ids=NUMBER_IDS))
 def test_queries_come_back(found: Queries) -> None:
     with TemporaryDirectory() as folder:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rankwell.collections import (
@@ -29,7 +29,6 @@ PARTS = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 20)), min_size=1, m
 )
 
 
-@settings(max_examples=100)
 @given(GRADED, PARTS, st.integers(0, 5), st.randoms(use_true_random=False))
 def test_parts_share_nothing_and_do_not_depend_on_the_order_of_the_input(
     graded: Judgments, parts: list[Part], seed: int, shuffler: object

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from collection_strategies import ANY_TEXT, COLUMN_IDS, WORDS, documents, judgments, plain, queries
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.collections import (
@@ -30,7 +30,6 @@ TREC_NAMES = ("title", "description", "narrative", "question")
 NAMED_IDS = COLUMN_IDS.filter(lambda text: text.split() == [text] and not {"\ufffe", "\uffff"} & set(text))
 
 
-@settings(max_examples=100)
 @given(queries(SGML_TEXT, TREC_NAMES, ids=NAMED_IDS))
 def test_sgml_topics_come_back(found: Queries) -> None:
     with TemporaryDirectory() as folder:
@@ -39,7 +38,6 @@ def test_sgml_topics_come_back(found: Queries) -> None:
         assert read_queries(path, "trec") == found
 
 
-@settings(max_examples=100)
 @given(queries(XML_TEXTS, ("query", "question", "narrative"), ids=NAMED_IDS))
 def test_xml_topics_come_back(found: Queries) -> None:
     with TemporaryDirectory() as folder:
@@ -48,7 +46,6 @@ def test_xml_topics_come_back(found: Queries) -> None:
         assert read_queries(path, "trec-xml") == found
 
 
-@settings(max_examples=100)
 @given(judgments())
 def test_judgments_come_back(found: Judgments) -> None:
     with TemporaryDirectory() as folder:
@@ -61,7 +58,6 @@ def test_judgments_come_back(found: Judgments) -> None:
 METADATA = st.fixed_dictionaries({}, optional={"date": SGML_TEXT, "byline": SGML_TEXT})
 
 
-@settings(max_examples=100)
 @given(documents(SGML_TEXT, ("title", "abstract", "text"), ids=NAMED_IDS, metadata=METADATA))
 def test_sgml_documents_come_back(found: list[Document]) -> None:
     with TemporaryDirectory() as folder:
@@ -125,7 +121,6 @@ def test_fields_that_come_back_as_metadata_are_said(tmp_path: Path, caplog: pyte
 
 
 @given(WORDS)
-@settings(max_examples=50)
 def test_a_text_full_of_markup_stays_text(words: str) -> None:
     text = f"<b> {words} </TEXT> </DOC> <DOC> &amp; <!-- x --> <DOCNO>9</DOCNO>"
     with TemporaryDirectory() as folder:

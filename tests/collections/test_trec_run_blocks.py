@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 from collection_strategies import COLUMN_IDS, LONG_IDS, same_bits
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.collections import Problems, Reading, read_run
@@ -48,7 +48,6 @@ def run_files(draw: st.DrawFn) -> bytes:
     return text if draw(st.booleans()) else text.removesuffix(b"\n")
 
 
-@settings(max_examples=200)
 @given(run_files(), st.sampled_from([1, 7, 64, 1000, 1 << 22]), st.booleans())
 def test_blocks_give_the_run_that_lines_give(text: bytes, block: int, packed: bool) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -58,7 +57,6 @@ def test_blocks_give_the_run_that_lines_give(text: bytes, block: int, packed: bo
         assert same_bits(read_run(path, "trec"), naive(text))
 
 
-@settings(max_examples=100)
 @given(
     st.lists(
         st.sampled_from(
@@ -125,10 +123,10 @@ def test_bytes_that_are_not_utf8_are_found_in_every_column(tmp_path: Path, colum
 
 
 def test_one_giant_id_does_not_make_every_id_giant(tmp_path: Path) -> None:
-    giant = "g" * 1_000_000
+    giant = "g" * 100_000
     rows = [f"1 Q0 d{number} 1 {number} t\n" for number in range(20_000)]
     (tmp_path / "x.run").write_text("".join(rows) + LINE.format(docno=giant, score=-1))
-    run = read_run(tmp_path / "x.run")  # as fixed-width columns this would be 20 GB
+    run = read_run(tmp_path / "x.run")  # as fixed-width columns this would be 2 GB, or 8 of wide characters
     assert len(run) == 20_001
     assert run["1"].docnos.tolist()[-1] == giant
 

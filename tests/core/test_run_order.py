@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytrec_eval
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import Run
@@ -23,7 +23,6 @@ def naive(scores: dict[str, float]) -> list[str]:
     return sorted(order, key=lambda docno: -float(np.float32(scores[docno])))
 
 
-@settings(max_examples=300)
 @given(RUNS)
 def test_ties_are_ranked_by_descending_id_as_a_plain_sort_would(scores: dict[str, dict[str, float]]) -> None:
     run = Run.from_dict(scores)
@@ -32,7 +31,6 @@ def test_ties_are_ranked_by_descending_id_as_a_plain_sort_would(scores: dict[str
     }
 
 
-@settings(max_examples=100)
 @given(RUNS)
 def test_ids_as_bytes_are_ranked_like_ids_as_text(scores: dict[str, dict[str, float]]) -> None:
     offsets = np.cumsum([0, *(len(of_query) for of_query in scores.values())])

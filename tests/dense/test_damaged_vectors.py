@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -128,18 +128,24 @@ def ran(source: str) -> str:
     return done.stdout
 
 
-def test_a_read_only_folder_is_refused_and_still_read(build: Build, tmp_path: Path) -> None:
-    index = build({"a": "red apple"})
-    embed(index, HashingEncoder())
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A folder that every user may enter; pytest closes its own ones again whenever somebody starts it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_a_read_only_folder_is_refused_and_still_read(build: Build, open_to_all: Path) -> None:
+    made = build({"a": "red apple"})
+    embed(made, HashingEncoder())
+    index = Index.open(shutil.copytree(made.path, open_to_all / "index"))
     folder = next((index.path / "vectors").iterdir())
     for file in (*folder.glob("*.keys"), folder / "write.lock"):
         file.unlink()
     for file in index.path.rglob("*"):
         file.chmod(0o755 if file.is_dir() else 0o644)
     folder.chmod(0o555)
-    for parent in folder.parents:
-        if parent.is_relative_to(tempfile.gettempdir()) and parent.owner() == folder.owner():
-            parent.chmod(parent.stat().st_mode | 0o055)
     body = """
 import os
 if os.getuid() == 0:
@@ -152,7 +158,7 @@ except RankwellError as error:
     print(error)
 """
     try:
-        printed = ran(program(tmp_path / "index", body))
+        printed = ran(program(index.path, body))
     finally:
         folder.chmod(0o755)
     assert printed.splitlines()[0] == "1"

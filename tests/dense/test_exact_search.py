@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from rankwell.core import ParameterError
 from rankwell.dense import Embeddings, embed
 from rankwell.dense.exact import exhaustive, scanned
-from rankwell.dense.loading import kernels
+from rankwell.dense.loading import kernels, runnable_kernels
 from rankwell.dense.manifest import Manifest
-from rankwell.dense.quantise import query_codes, unit
+from rankwell.dense.quantise import COARSE, LARGEST, query_codes, unit
 from rankwell.dense.rows import Rows
 from rankwell.dense.writer import VectorWriter
 from rankwell.index import Index
+
+pytestmark = pytest.mark.numeric
 
 Build = Callable[..., Index]
 WORDS = [f"w{number}" for number in range(60)]
@@ -62,23 +64,46 @@ def test_going_through_the_upper_planes_finds_what_scoring_everything_finds(  # 
             assert scores.tolist() == scores_expected.tolist()
 
 
-@pytest.mark.parametrize("dimensions", [1, 63, 64, 100, 384])
-def test_the_instructions_for_bytes_give_what_a_plain_loop_gives(dimensions: int) -> None:
+@pytest.mark.parametrize("name", ["vnni", "avx2", "plain"])
+@pytest.mark.parametrize("dimensions", [1, 15, 63, 64, 65, 100, 127, 384, 1000])
+@pytest.mark.parametrize("values", ["random", "largest", "smallest"])
+def test_every_kernel_gives_the_sums_of_whole_numbers(name: str, dimensions: int, values: str) -> None:
     compiled = kernels()
-    if not compiled.has_vnni():
-        pytest.skip("this processor has no VNNI")
+    if name not in runnable_kernels():
+        pytest.skip(f"this processor cannot run the {name} kernel")
     generator = np.random.default_rng(1)
-    codes = generator.integers(0, 256, 5 * dimensions).astype(np.uint8)
-    query = generator.integers(-20_000, 20_000, (1, dimensions)).astype(np.int16)
+    codes = generator.integers(0, 256, (70, dimensions)).astype(np.uint8)
+    limit = min(LARGEST, (COARSE - 1) // (255 * dimensions))  # as in query_codes
+    queries = generator.integers(-limit, limit + 1, (3, dimensions)).astype(np.int16)
+    if values != "random":
+        codes[:], queries[:] = 255, limit if values == "largest" else -limit
     whole = dimensions - dimensions % compiled.WIDE
-    upper = (query[:, :whole].astype(np.int32) + 128) >> 8
-    planes = np.stack([upper, query[:, :whole] - (upper << 8)], axis=1).astype(np.int8).reshape(-1)
-    shifts, scales, errors = np.array([7]), np.array([0.5]), np.array([0.25])
-    found = [np.zeros((1, 5), dtype=np.float32) for _ in range(2)]
-    for scan, out in zip((compiled.scan_wide, compiled.scan_plain), found, strict=True):
-        scan(codes, query, planes, shifts, scales, errors, 0, 5, out)
-    expected = (codes.reshape(5, -1).astype(int) @ query[0].astype(int) - 7) * 0.5 - 0.25
-    assert found[0].tolist() == found[1].tolist() == [expected.astype(np.float32).tolist()]
+    upper = (queries[:, :whole].astype(np.int32) + 128) >> 8
+    planes = np.stack([upper, queries[:, :whole] - (upper << 8)], axis=1).astype(np.int8).reshape(-1)
+    shifts, scales, errors = np.array([7, 0, -5]), np.array([0.5, 1e-9, 3.0]), np.array([0.25, 0.0, 1e-3])
+    out = np.zeros((3, 80), dtype=np.float32)
+    compiled.SCANS[name](codes.reshape(-1), queries, planes, shifts, scales, errors, 2, 70, 5, out)
+    sums = queries.astype(np.int64) @ codes.astype(np.int64).T
+    expected = ((sums - shifts[:, None]) * scales[:, None] - errors[:, None]).astype(np.float32)
+    assert out[:, 7:75].tolist() == expected[:, 2:].tolist()
+    assert not out[:, :7].any()
+    assert not out[:, 75:].any()
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        ("+avx512f,+avx512vnni,+avx2", ["vnni", "avx2", "plain"]),
+        ("+avx2,-avx512f,-avx512vnni", ["avx2", "plain"]),
+        ("+sse4.2,-avx2", ["plain"]),
+        ("", ["plain"]),
+    ],
+)
+def test_the_kernel_is_chosen_by_the_features_that_numba_compiles_for(
+    features: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rankwell.core.kernels.target", lambda: ("", "", features))
+    assert runnable_kernels() == expected
 
 
 def test_the_ranking_is_that_of_the_cosines(build: Build, encoder: HashingEncoder) -> None:

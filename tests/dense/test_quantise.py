@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from rankwell.core import RankwellError
 from rankwell.dense.quantise import SHIFT, bounds, planes, query_codes, restored, unit
 
+pytestmark = pytest.mark.numeric
+
 SHAPES = st.tuples(st.integers(1, 40), st.integers(1, 70), st.integers(0, 10_000))
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from rankwell.doctor import BROKEN, GOOD, NOTE, Finding, Section, checkup, examine, packages
-from rankwell.doctor.machine import core_share, memory_limit
+from rankwell.doctor.machine import core_share, int8_products, memory_limit
 from rankwell.doctor.packages import EXTRAS, is_older, parse_requirements
 from rankwell.doctor.places import folder_size
 
 ROOT = Path(__file__).parents[2]
-NOT_FOR_USERS = {"all", "bench", "dev", "docs"}
+NOT_FOR_USERS = {"all", "bench", "dev", "docs", "lint", "test", "test-all"}
 
 
 def rankwell(*words: str, **extra: str) -> subprocess.CompletedProcess[str]:
@@ -140,6 +140,28 @@ def test_requirements_are_read_as_packages_publish_them() -> None:
 )
 def test_versions_are_compared_by_their_numbers(here: str, least: str, older: bool) -> None:
     assert is_older(here, least) is older
+
+
+@pytest.mark.parametrize(
+    ("architecture", "features", "value", "words"),
+    [
+        ("x86_64", {"avx2", "avx512vnni"}, "vnni", "VNNI: sums are exact"),
+        ("AMD64", {"avx2", "avxvnni"}, "vnni", "VNNI: sums are exact"),
+        ("x86_64", {"avx2"}, "avx2", "saturate at 16 bits; the weights of Rankwell's int8 models keep below"),
+        ("x86_64", {"sse4.2"}, None, "neither VNNI nor AVX2: int8 scores differ"),
+        ("aarch64", {"neon", "dotprod"}, None, "not tried on aarch64"),
+    ],
+)
+def test_it_is_said_how_this_processor_multiplies_bytes(
+    architecture: str, features: set[str], value: str | None, words: str
+) -> None:
+    found = int8_products(architecture, features)
+    assert found.value == value
+    assert words in str(found)
+
+
+def test_the_kernel_of_vector_search_is_named() -> None:
+    assert finding("Machine", "vector search").value in {"vnni", "avx2", "plain"}
 
 
 def test_what_a_container_may_use_is_read(tmp_path: Path) -> None:

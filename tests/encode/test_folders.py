@@ -82,10 +82,16 @@ def test_the_precision_is_read_from_the_file_and_not_from_its_name(save) -> None
     folder = str(save(num_labels=1))
     name, _ = export_model(folder, INT8)
     assert ModelFolder.find(name).onnx_files.keys() == {INT8}
-    with pytest.raises(RankwellError, match="expected weights in fp32, found only int8"):
-        PairScorer(name, precision=FP32)
-    with pytest.raises(RankwellError, match="expected weights in fp32, or PyTorch's, to export from, found int8"):
-        export_model(name, INT8)
+    assert PairScorer(name).precision == INT8
+
+
+def test_an_int8_folder_runs_in_fp32_too(save) -> None:
+    folder = str(save(num_labels=1, initializer_range=0.1))
+    name, _ = export_model(folder, INT8)
+    pairs = [("fever", "influenza"), ("how are bees born", "A hive has one queen.")]
+    back = PairScorer(name, precision=FP32)
+    assert back.precision == FP32
+    assert back.logits(pairs) == pytest.approx(PairScorer(folder).logits(pairs), abs=0.05)
 
 
 @pytest.mark.parametrize(

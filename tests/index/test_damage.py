@@ -194,7 +194,7 @@ def kill_writers(folder: Path, times: int, seed: int) -> None:
 
 
 def test_a_killed_writer_leaves_the_last_commit(tmp_path) -> None:
-    kill_writers(tmp_path / "index", 20, seed=os.getpid())
+    kill_writers(tmp_path / "index", 3, seed=os.getpid())
 
 
 @pytest.mark.slow

@@ -72,7 +72,8 @@ scorings = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.numeric
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(documents_of_fields, min_size=1, max_size=25), st.lists(words, min_size=1, max_size=5), scorings)
 def test_scores_are_those_of_the_definition(tmp_path_factory, documents, query, scoring) -> None:
     folder = tmp_path_factory.mktemp("i")
@@ -150,6 +151,7 @@ def test_pruned_ranking_equals_exhaustive_at_length(tmp_path_factory, data, seed
     assert_pruned_is_exhaustive(tmp_path_factory.mktemp("i"), data, seed, shape)
 
 
+@pytest.mark.numeric
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("size", [WINDOW - 1, WINDOW, WINDOW + 1, 2 * WINDOW])
 def test_documents_at_the_borders_of_windows_are_found(tmp_path, size) -> None:
@@ -168,6 +170,7 @@ def test_documents_at_the_borders_of_windows_are_found(tmp_path, size) -> None:
                 assert_same(index.search(query, k, scoring), scanned(index, query, k, scoring))
 
 
+@pytest.mark.numeric
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("match", ["or", "and"])
 def test_weights_that_float32_cannot_hold_change_no_ranking(tmp_path, match) -> None:
@@ -179,6 +182,7 @@ def test_weights_that_float32_cannot_hold_change_no_ranking(tmp_path, match) -> 
                 assert_same(index.search(["w1 w2", "w9"], 5, scoring), scanned(index, ["w1 w2", "w9"], 5, scoring))
 
 
+@pytest.mark.numeric
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("match", ["or", "and"])
 def test_any_k1_gives_the_exhaustive_ranking(tmp_path, match) -> None:
@@ -188,6 +192,7 @@ def test_any_k1_gives_the_exhaustive_ranking(tmp_path, match) -> None:
         assert_same(index.search("w1 w2", 5, scoring), scanned(index, "w1 w2", 5, scoring))
 
 
+@pytest.mark.numeric
 @pytest.mark.usefixtures("compiled")
 def test_scores_that_vanish_below_zero_tie_with_zero(build) -> None:
     index = build({f"d{number}": "x" if number % 2 else "y" for number in range(6)})
@@ -212,6 +217,7 @@ def test_ids_beyond_ascii_tie_by_code_point(build) -> None:
     assert index.search("x").docnos.tolist() == ["\U0001f600", "日", "ä", "z"]
 
 
+@pytest.mark.numeric
 def test_the_worked_example_of_the_third_study(build) -> None:
     texts = [
         "The quick brown fox jumps over the lazy dog.",
@@ -312,6 +318,7 @@ def test_ten_thousand_words_are_a_query(build) -> None:
     assert_same(found, scanned(index, query, 5000, Scoring()))
 
 
+@pytest.mark.numeric
 @pytest.mark.usefixtures("compiled")
 def test_frequencies_beyond_a_byte_are_exact(build) -> None:
     index = build({"d1": "x " * 254, "d2": "x " * 255, "d3": "x " * 256, "d4": "x " * 100_000, "d5": "y"})
@@ -321,7 +328,10 @@ def test_frequencies_beyond_a_byte_are_exact(build) -> None:
     assert_same(index.search("x y"), scanned(index, "x y", 10, Scoring()))
 
 
-@pytest.mark.parametrize("name", ["cranfield", "scifact"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("cranfield", marks=pytest.mark.numeric), pytest.param("scifact", marks=pytest.mark.slow)],
+)
 def test_scores_equal_those_of_bm25s_on_every_document(data, tmp_path, name) -> None:
     collection = open_collection(data / name)
     documents = list(collection.documents())
@@ -342,8 +352,10 @@ def test_scores_equal_those_of_bm25s_on_every_document(data, tmp_path, name) -> 
 
 @pytest.mark.parametrize(
     ("analyzer", "expected", "tolerance"),
-    [(Analyzer(), 0.679, 0.005), (Analyzer(stemmer="english"), 0.6851, 0.0005)],
-    ids=["default", "snowball"],
+    [
+        pytest.param(Analyzer(), 0.679, 0.005, id="default"),
+        pytest.param(Analyzer(stemmer="english"), 0.6851, 0.0005, id="snowball", marks=pytest.mark.slow),
+    ],
 )
 def test_scifact_is_ranked_as_well_as_published(data, tmp_path, analyzer, expected, tolerance) -> None:
     """0.679 is what others publish; Snowball's newer English stemmer gains a little."""

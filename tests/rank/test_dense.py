@@ -57,6 +57,15 @@ def test_scores_are_cosines(index: Index, models: Path) -> None:
         assert score == pytest.approx(float(vectors[docno] @ query), abs=1e-4)
 
 
+def test_vectors_of_shortened_texts_are_searched_with_their_own_settings(
+    folder: Path, models: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "copy", ignore=shutil.ignore_patterns("vectors"))
+    index = Index.open(tmp_path / "copy")
+    embed(index, load_text_encoder(str(models / "minilm-l6"), max_tokens=8, precision="int8"))
+    assert next(iter(Dense(Index.open(index.path))("avian diet")["1"]))[0] == "p5"
+
+
 def test_matching_and_filters_restrict_the_documents(index: Index) -> None:
     assert sorted(Dense(index, match="or")("small virus")["1"].docnos) == ["p1", "p2", "p5"]
     assert sorted(Dense(index, filter="year>=2022")("small virus")["1"].docnos) == ["p3", "p4"]

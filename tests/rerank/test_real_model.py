@@ -44,9 +44,8 @@ def test_a_real_model_knows_what_a_question_is_about(real_model: str) -> None:
     )
     found = CrossEncoder(real_model)(run)
     assert found["1"].docnos.tolist() == ["people", "museums", "york"]
-    # The model card of cross-encoder/ms-marco-MiniLM-L12-v2 has these for fp32; our int8 scores are compared with
-    # those of a plain session in tests/encode.
-    assert found["1"].scores[:2] == pytest.approx([9.22, -4.08], abs=0.1)
+    # The model's card has these for fp32; tests/encode compares our int8 scores with fp32 of the same weights.
+    assert found["1"].scores[:2] == pytest.approx([9.22, -4.08], abs=0.2)
     probabilities = CrossEncoder(real_model, scores="probability")(run)
     assert probabilities["1"].docnos.tolist() == ["people", "museums", "york"]
     assert probabilities["1"].scores == pytest.approx(1 / (1 + np.exp(-found["1"].scores)), abs=1e-6)

@@ -51,7 +51,6 @@ class EUtilitiesServer:
         self.articles = {document.id: document for document in articles}
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.faults: list[Fault] = []
-        self.times: list[float] = []
         self.lock = threading.Lock()
         self.url = ""
 
@@ -135,7 +134,6 @@ def serving(articles: Sequence[Document]) -> Iterator[EUtilitiesServer]:
             form = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
             with state.lock:
                 state.requests.append((page, form))
-                state.times.append(time.monotonic())
                 fault = state.faults.pop(0) if state.faults else None
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 if fault is None or not fault(self):

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from inbox import free_port
 from needs import require
+from waiting import wait_until
 
 LOOPBACK = "127.0.0.2"  # of this machine alone; Ray would take 127.0.0.1 for the address by which others reach it
 PATIENCE = 300  # seconds
@@ -91,11 +91,10 @@ else:
             how = {"stdout": log, "stderr": log, "env": self.environment, "cwd": self.folder}
             node = subprocess.Popen(command, start_new_session=True, **how)
         self.nodes.append(node)
-        end = time.monotonic() + PATIENCE
-        while b"Ray runtime started" not in path.read_bytes():
-            assert node.poll() is None, self.said()
-            assert time.monotonic() < end, self.said()
-            time.sleep(0.2)
+        started = b"Ray runtime started"
+        ended_or_started = lambda: node.poll() is not None or started in path.read_bytes()  # noqa: E731 -- one line
+        wait_until(ended_or_started, self.said, patience=PATIENCE, pause=0.2)
+        assert node.poll() is None, self.said()
 
     def said(self) -> str:
         """What the nodes printed, and what the servers of clients wrote before they ended."""

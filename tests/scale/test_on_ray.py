@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from rankwell.index import Index
 from rankwell.studies import read_numbers
 from small_study import STUDY, write_collection
 from tiny_models import WORDS, needs_torch, tiny_bert, topic_pairs
+from waiting import wait_until
 
 needs_torch()
 # One process for all of them: two clusters that start side by side fight for ports.
@@ -144,11 +144,8 @@ def scored(place: Path) -> int:
 
 
 def wait_for_scores(process: subprocess.Popen[str], place: Path, more_than: int) -> None:
-    end = time.monotonic() + PATIENCE
-    while scored(place) <= more_than:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_until(lambda: process.poll() is not None or scored(place) > more_than, "scores", patience=PATIENCE, pause=0.05)
+    assert process.poll() is None, process.communicate()
 
 
 def test_killing_one_of_three_workers_changes_nothing_in_the_file(ray: RayNodes, indexed: Path) -> None:
@@ -175,10 +172,10 @@ def test_a_study_on_ray_has_the_same_numbers_though_a_worker_is_killed(ray: RayN
     here(place, *words, "studied-here", "--jobs", "1")
     process = started(ray, place, *words, "studied", "--on", ray.address)
     cells = place / "studied" / "cells"
-    end = time.monotonic() + PATIENCE
-    while not list(cells.glob("*/cell.json")):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
+    wait_until(
+        lambda: process.poll() is not None or list(cells.glob("*/cell.json")), "a cell", patience=PATIENCE, pause=0.001
+    )
+    assert process.poll() is None, process.communicate()
     os.kill(ray.processes("ray::Worker")[0], signal.SIGKILL)
     _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, f"{told}\n{ray.said()}"
@@ -195,10 +192,7 @@ def test_ctrl_c_ends_all_workers_and_keeps_the_scores(ray: RayNodes, indexed: Pa
     assert process.returncode == 3, told
     assert "the scores so far are kept" in told
     assert not (indexed / "never.trec").exists()
-    end = time.monotonic() + PATIENCE
-    while ray.processes("ray::Worker"):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_until(lambda: not ray.processes("ray::Worker"), "all workers end", patience=PATIENCE, pause=0.1)
 
 
 def test_a_worker_with_other_weights_is_refused(ray: RayNodes, indexed: Path) -> None:

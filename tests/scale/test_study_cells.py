@@ -16,6 +16,12 @@ from rankwell.studies.elsewhere import check_libraries, libraries
 from small_study import NO_PICTURES, begun, told
 
 
+@pytest.fixture(autouse=True)
+def come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker goes to the folder where its study was begun, and here it is in the process of the tests."""
+    monkeypatch.chdir(Path.cwd())
+
+
 def test_a_study_done_by_others_has_the_same_numbers(tmp_path: Path) -> None:
     here, there = begun(tmp_path / "here", NO_PICTURES), begun(tmp_path / "there", NO_PICTURES)
     plan, work = run_study(there, others=CellsOn(Here()), quiet=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from starlette.testclient import TestClient
 
 from rankwell.serve.requests import OPTIONS
 from servers import started, stopped
+from waiting import wait_until
 
 PATHS = {
     "/api/search": {"get", "post"},
@@ -68,6 +68,7 @@ def test_the_description_has_this_server_s_limits(client: TestClient) -> None:
     assert schemas["rerank"]["enum"] == ["none"]
 
 
+@pytest.mark.slow
 def test_schemathesis_knows_the_document(client: TestClient) -> None:
     schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
     schema.validate()
@@ -80,8 +81,8 @@ def test_schemathesis_finds_no_fault(tmp_path: Path) -> None:
     secret = key(chosen, "write")
     words = ["serve", str(folder), "--keys", str(chosen.keys), "--quiet"]
     with stopped(started(words, tmp_path / "said.txt")) as server:
-        while httpx.get(f"{server.url}/ready", timeout=60).status_code != 200:
-            time.sleep(0.2)  # until then 503 is the right answer, which schemathesis takes for a fault
+        # Until then 503 is the right answer, which schemathesis takes for a fault.
+        wait_until(lambda: httpx.get(f"{server.url}/ready", timeout=60).status_code == 200, server.words, pause=0.2)
         schema = schemathesis.openapi.from_url(f"{server.url}/openapi.json")
         tried = sum(_try(found.ok(), secret) for found in schema.get_all_operations())
         assert tried > 200

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from rankwell.dense import embed
 from rankwell.encode import load_text_encoder
 from rankwell.index import Index
 from rankwell.serve.rerank_queue import RerankQueue
+from waiting import wait_until
 
 BI_ENCODER, CROSS_ENCODER = "minilm-l3", "ms-marco-minilm-l12"
 QUERY = "do masks help against droplets"
@@ -45,9 +45,18 @@ def index(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def client(index: Path, use_models: None) -> Iterator[TestClient]:  # noqa: ARG001 -- a home with models
+def fresh_client(index: Path, use_models: None) -> Iterator[TestClient]:  # noqa: ARG001 -- a home with models
+    """Of a server that has scored nothing yet."""
     with served(settings_for(index, rerank=CROSS_ENCODER)) as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def client(index: Path, models: Path, shared_home: Path) -> Iterator[TestClient]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RANKWELL_HOME", str(shared_home))
+        with served(settings_for(index, rerank=str(models / CROSS_ENCODER))) as client:
+            yield client
 
 
 def words_of(options: dict[str, Any]) -> list[str]:
@@ -62,6 +71,7 @@ def ids(rows: list[dict[str, Any]]) -> list[str]:
     return [row["id"] for row in rows]
 
 
+@pytest.mark.usefixtures("use_models")
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_re_ranked_search_gives_the_ranking_of_the_command(
     index: Path, client: TestClient, options: dict[str, Any]
@@ -74,6 +84,7 @@ def test_a_re_ranked_search_gives_the_ranking_of_the_command(
     assert [row["score"] for row in found["results"]] == pytest.approx([row["score"] for row in expected], abs=1e-5)
 
 
+@pytest.mark.usefixtures("use_models")
 @pytest.mark.parametrize("options", [{"dense": True}, {"hybrid": True}, {"dense": True, "vectors": "meaning"}], ids=str)
 def test_searching_by_meaning_gives_the_ranking_of_the_command(
     index: Path, client: TestClient, options: dict[str, Any]
@@ -110,8 +121,9 @@ def test_a_stream_has_the_first_stage_and_then_the_model_s(client: TestClient) -
 
 
 def test_a_model_that_is_late_leaves_the_first_stage_s_results(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
+    fresh_client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    client = fresh_client
     searcher = client.site.service.searcher  # type: ignore[attr-defined]
     first = client.get("/api/search", params={"q": QUERY, "rerank": "none"}).json()
     monkeypatch.setattr(searcher, "time_left", lambda *_: 0.0001)
@@ -123,7 +135,8 @@ def test_a_model_that_is_late_leaves_the_first_stage_s_results(
     assert json.loads(streamed[1].split("data: ")[1])["partial"]
 
 
-def test_a_full_queue_is_said_with_when_to_come_back(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_queue_is_said_with_when_to_come_back(fresh_client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = fresh_client
     is_ready(client)
     queue: RerankQueue = client.site.service.searcher.queue  # type: ignore[attr-defined]
     monkeypatch.setattr(queue, "most_waiting", 0)
@@ -150,9 +163,9 @@ def test_a_folder_goes_by_its_last_name_and_its_path_is_told_to_nobody(index: Pa
         assert client.get("/api/search", params={"q": QUERY, "rerank": CROSS_ENCODER}).json()["stage"] == "reranked"
 
 
-def test_ready_means_that_models_are_loaded(client: TestClient) -> None:
-    is_ready(client)
-    assert client.get("/ready").json() == {"status": "ready"}
+def test_ready_means_that_models_are_loaded(fresh_client: TestClient) -> None:
+    is_ready(fresh_client)
+    assert fresh_client.get("/ready").json() == {"status": "ready"}
 
 
 def test_a_model_that_is_not_here_is_said_before_anything_listens(index: Path) -> None:
@@ -162,8 +175,7 @@ def test_a_model_that_is_not_here_is_said_before_anything_listens(index: Path) -
 
 def test_a_model_that_cannot_rank_is_never_ready_and_says_why(index: Path, models: Path) -> None:
     with served(settings_for(index, rerank=str(models / BI_ENCODER))) as client:
-        while "being loaded" in client.get("/ready").text:
-            time.sleep(0.05)
+        wait_until(lambda: "being loaded" not in client.get("/ready").text, "the model is loaded", pause=0.05)
         refused = client.get("/ready")
         assert refused.status_code == 503
         assert str(models) not in refused.text
@@ -171,5 +183,4 @@ def test_a_model_that_cannot_rank_is_never_ready_and_says_why(index: Path, model
 
 
 def is_ready(client: TestClient) -> None:
-    while client.get("/ready").status_code != 200:
-        time.sleep(0.05)
+    wait_until(lambda: client.get("/ready").status_code == 200, "the server is ready", pause=0.05)

@@ -24,6 +24,7 @@ from rankwell.serve.document_changes import (
     Written,
 )
 from rankwell.serve.documents_writer import DocumentsWriter
+from waiting import wait_until
 
 SOON = 60
 
@@ -51,11 +52,7 @@ def documents(folder: Path) -> dict[str, str]:
 
 
 def until(true: Callable[[], bool]) -> None:
-    for _ in range(SOON * 100):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never became true")
+    wait_until(true, "it became true", patience=SOON, pause=0.01)
 
 
 def test_an_answer_means_that_it_is_committed(writer: DocumentsWriter, folder: Path) -> None:

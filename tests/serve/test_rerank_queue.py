@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from rankwell.rerank import CrossEncoder, Interpolate, Passages, explain_rerank
 from rankwell.serve.rerank_lane import FIRST_SLICE
 from rankwell.serve.rerank_queue import RerankQueue
 from rankwell.serve.rerank_request import RerankClosedError, RerankQueueFullError, RerankTimeoutError
+from waiting import wait_until
 
 SOON = 120  # seconds after which something hangs
 
@@ -37,12 +37,8 @@ def order(run: Run) -> list[str]:
     return run.docnos.tolist()
 
 
-def until(true: object) -> None:
-    for _ in range(SOON * 100):
-        if true():  # type: ignore[operator]
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never became true")
+def until(true: Callable[[], bool]) -> None:
+    wait_until(true, "it became true", patience=SOON, pause=0.01)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import socket
-import statistics
 import threading
 import time
 from collections.abc import Iterator
@@ -20,13 +18,13 @@ import pytest
 
 from needs import require
 from rankwell import Document
+from rankwell.dense.warming import warm
 from rankwell.index import IndexWriter
 from rankwell.serve.keys import Keys
-from rankwell.serve.open_index import warm_up
 from servers import Server, started, stopped
+from waiting import wait_until
 
 pytestmark = pytest.mark.slow
-HEALTHY = 0.1  # seconds
 WORDS = ("fever", "cough", "zinc", "rest", "virus", "child", "dose", "trial", "blood", "sleep")
 SEARCH = "/api/search?q=fever+child&rerank=none"
 
@@ -46,13 +44,10 @@ def served(tmp_path_factory: pytest.TempPathFactory, models: Path) -> Iterator[t
     home = tmp_path_factory.getbasetemp() / "home"
     with pytest.MonkeyPatch.context() as patch:  # the server finds kernels that are compiled, like one that restarts
         patch.setenv("RANKWELL_HOME", str(home))
-        warm_up()
+        warm()
     with stopped(started(words, folder / "said", RANKWELL_HOME=str(home))) as server:
         for path in ("/ready", SEARCH, "/api/search?q=fever&depth=2"):
-            for _ in range(100):
-                if ask(server, path)[0] == 200:
-                    break
-                time.sleep(0.5)
+            wait_until(lambda path=path: ask(server, path)[0] == 200, f"{path} is answered", pause=0.5)
         yield server, key
 
 
@@ -85,41 +80,30 @@ def results(server: Server) -> list[str]:
 
 @contextmanager
 def healthy(server: Server) -> Iterator[None]:
-    """While the block runs, /health answers in time; afterwards searches give what they gave before.
+    """While the block runs, /health answers every time; afterwards searches give what they gave before.
 
-    A machine that others keep busy gives everyone their turn later, and bursts much later.
+    How long requests wait beside others is measured by `benchmarks/serve.py`.
     """
     before = results(server)
-    done, waits, wrong = threading.Event(), list[float](), list[object]()
+    done, answers, wrong = threading.Event(), list[int](), list[OSError]()
 
     def watch() -> None:
         while not done.wait(0.02):
-            begun = time.perf_counter()
             try:
-                status, _ = ask(server, "/health")
+                answers.append(ask(server, "/health")[0])
             except OSError as error:
                 wrong.append(error)
-                continue
-            waits.append(time.perf_counter() - begun)
-            if status != 200:
-                wrong.append(status)
 
     watcher = threading.Thread(target=watch)
-    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     watcher.start()
     try:
         yield
     finally:
         done.set()
         watcher.join()
-    busy = max(busy, os.getloadavg()[0] / (os.cpu_count() or 1))
     assert not wrong
-    assert len(waits) >= 5
-    late, slack = statistics.quantiles(waits, n=20, method="inclusive")[-1], 1.0 if busy == 1 else 4 * busy
-    middle = statistics.median(waits)
-    told = f"median {middle:.3f} s, one in twenty {late:.3f} s, on a machine with {busy:.1f} times its work"
-    assert middle < HEALTHY * busy, told
-    assert late < HEALTHY * slack, told
+    assert len(answers) > 1  # the last may have come when the block was over
+    assert set(answers) == {200}
     assert results(server) == before
     assert server.process.poll() is None
 
@@ -263,8 +247,5 @@ def test_documents_are_added_while_everybody_searches(served: tuple[Server, str]
 
 def until_free(server: Server) -> None:
     """Nobody waits any more."""
-    for _ in range(600):
-        if reading(server, "rankwell_rerank_waiting") == reading(server, "rankwell_searches_waiting") == 0:
-            return
-        time.sleep(0.1)
-    raise AssertionError("requests wait that nobody waits for")
+    queues = ("rankwell_rerank_waiting", "rankwell_searches_waiting")
+    wait_until(lambda: not any(reading(server, name) for name in queues), "nobody waits any more", pause=0.1)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.studies import StudyError, parse_study, read_study, shipped_studies, study_schema
@@ -59,7 +59,6 @@ def test_a_mistake_is_found_before_anything_runs_with_line_and_column(
     assert says in raised.value.message
 
 
-@settings(max_examples=50)
 @given(st.data())
 def test_a_damaged_file_is_a_mistake_and_never_a_crash(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(STUDY)))

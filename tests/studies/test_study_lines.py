@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import RankwellError
@@ -33,7 +33,6 @@ def _has_brackets(line: Line) -> bool:
     return len(line.calls) > 1 or bool(line.calls[0].arguments)
 
 
-@settings(max_examples=50)
 @given(lines())
 def test_a_line_written_and_read_again_is_the_same(line: Line) -> None:
     assert parse_line(str(line)) == line

@@ -21,9 +21,9 @@ CLASSIFIER = "BertForSequenceClassification"
 
 @pytest.fixture(scope="module")
 def teacher(tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
-    """A cross-encoder with four layers and one label."""
+    """A cross-encoder with one label and four layers, each of which changes the scores a lot."""
     folder = tmp_path_factory.mktemp("students") / "teacher"
-    return find_teacher(str(tiny_bert(folder, layers=4, head=CLASSIFIER, num_labels=1)))
+    return find_teacher(str(tiny_bert(folder, layers=4, head=CLASSIFIER, num_labels=1, initializer_range=0.5)))
 
 
 def given(tokens: int = 12) -> dict[str, Any]:
@@ -83,7 +83,11 @@ def test_a_student_with_all_layers_says_what_the_teacher_says(teacher: ModelFold
 
     made = Student.parse("teacher:4").make(teacher, "evenly", None).eval()
     with torch.inference_mode():
-        assert torch.equal(made(**given()).logits, load_teacher(teacher)(**given()).logits)
+        wanted = load_teacher(teacher)(**given()).logits
+        torch.testing.assert_close(made(**given()).logits, wanted, atol=1e-4, rtol=1e-4)
+        layers = made.bert.encoder.layer
+        layers[1], layers[2] = layers[2], layers[1]  # another order of layers is far away
+        assert (made(**given()).logits - wanted).abs().max() > 0.01
 
 
 def test_of_two_labels_the_student_has_the_difference(tmp_path: Path) -> None:

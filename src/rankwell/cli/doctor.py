@@ -12,11 +12,18 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    warm: Annotated[
+        bool, typer.Option("--warm", help="Compile all kernels now, so that the first search does not wait.")
+    ] = False,
 ) -> None:
-    """Look at versions, extras, cores, caches and models, and say what is wrong and how to mend it."""
-    from rankwell.doctor import examine
+    """Look at versions, extras, processor, caches and models, and say what is wrong and how to mend it."""
+    from rankwell.doctor import examine, warm_kernels
 
+    if warm:
+        for group in warm_kernels():
+            print(orjson.dumps(group._asdict()).decode() if as_json else group, flush=True)
+        return
     found = examine()
     if as_json:
         print(orjson.dumps(found.as_dict(), option=orjson.OPT_INDENT_2).decode())

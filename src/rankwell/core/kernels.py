@@ -9,66 +9,121 @@ import logging
 import os
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import RLock, get_ident
 from types import ModuleType
 from typing import Any
 
+from rankwell.core.files import atomic_write
 from rankwell.core.settings import home
 
 logger = logging.getLogger(__name__)
 
+COMPLETE = "complete"  # the file that says that a folder has compiled code of every kernel
 
-@dataclass(frozen=True)
+
+@dataclass(eq=False)
 class Kernels:
     """A module (or package) of functions that numba compiles."""
 
     module: str
     announced: str | None = None  # what is said when compiling takes long
+    _lock: Any = field(default_factory=RLock, init=False, repr=False)
+    _owner: int | None = field(default=None, init=False, repr=False)  # the thread that makes them ready
+    _cache: Path | None = field(default=None, init=False, repr=False)  # where this process keeps compiled code
 
     @property
     def loaded(self) -> bool:
-        """Whether they are in memory already."""
-        return self.module in sys.modules
+        """Whether they are in memory already, and ready for this thread."""
+        return self.module in sys.modules and not self.reserved
 
     @property
-    def compiled(self) -> bool:
-        """Whether compiled code of just this source lies on this machine."""
-        return any(self._folder().rglob("*.nbi"))
+    def reserved(self) -> bool:
+        """Whether another thread is just making them ready: until then, do without them."""
+        return self._owner not in {None, get_ident()}
+
+    @property
+    def compiled(self) -> int:
+        """How many functions are compiled, of just this source and for this processor, and kept on this machine."""
+        return sum(1 for _ in self._folder().rglob("*.nbc"))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every kernel is compiled: loading them takes about a second, and no search compiles anything."""
+        try:
+            return (self._folder() / COMPLETE).read_text(encoding="ascii") == self._stamps()
+        except OSError:
+            return False
 
     def __call__(self) -> ModuleType:
         """The module; loading it takes about a second, and some more the first time on a machine."""
-        if not self.loaded:
-            config: Any = importlib.import_module("numba").config
-            folder = self.cache_folder()
-            before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+        with self._lock:  # while another thread loads them or makes them ready, wait for it
+            if self.module not in sys.modules:
+                self._load()
+            return importlib.import_module(self.module)
+
+    @contextmanager
+    def reserve(self) -> Iterator[None]:
+        """Let this thread alone use them, while it makes them ready; searches in other threads do without them."""
+        with self._lock:
+            before, self._owner = self._owner, get_ident()
             try:
-                importlib.import_module(self.module)
+                yield
             finally:
-                config.CACHE_DIR = before
-            if self.announced and not any(folder.rglob("*.nbi")):
-                sys.stderr.write(f"rankwell: compiling {self.announced}, once on this machine (some seconds)\n")
-        return importlib.import_module(self.module)  # which waits while another thread is loading it
+                self._owner = before
+
+    def mark_complete(self) -> None:
+        """Remember that this process has every kernel, and that compiled code of it is kept."""
+        if self._cache == self._folder():
+            with atomic_write(self._cache / COMPLETE) as file:
+                file.write(self._stamps().encode("ascii"))
+
+    def can_be_kept(self) -> bool:
+        """Whether compiled code can be written to RANKWELL_HOME."""
+        folder = self._folder()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return False
+        return os.access(folder, os.W_OK)
 
     def cache_folder(self) -> Path:
         """A folder for compiled code that can be written to; where Rankwell is installed often cannot."""
         folder = self._folder()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            writable = os.access(folder, os.W_OK)
-        except OSError:
-            writable = False
-        if writable:
+        if self.can_be_kept():
             return folder
         logger.warning("%s cannot be written to: kernels are compiled anew in every process", folder)
         return Path(tempfile.mkdtemp(prefix="rankwell-kernels-"))
 
+    def _load(self) -> None:
+        config: Any = importlib.import_module("numba").config
+        folder = self._cache = self.cache_folder()
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+        try:
+            importlib.import_module(self.module)
+        finally:
+            config.CACHE_DIR = before
+        if self.announced and not any(folder.rglob("*.nbi")):
+            sys.stderr.write(f"rankwell: compiling {self.announced}, once on this machine (some seconds)\n")
+
     def _folder(self) -> Path:
-        """Where the code is kept, named by its source: numba looks only at a function's file, not at those it calls."""
-        digest = hashlib.sha256()
+        """Where the code is kept, named by its source: numba looks only at a function's file, not at those it calls.
+
+        Named by the processor too: numba can tell the code of several processors apart, but two machines that compile
+        into one folder at the same time may overwrite each other's files.
+        """
+        digest = hashlib.sha256(repr(target()).encode())
         for source in self._sources():
             digest.update(source.read_bytes())
         return home() / "kernels" / digest.hexdigest()[:16]
+
+    def _stamps(self) -> str:
+        """By what numba decides whether its files are still good: its version, and the dates of the sources."""
+        dates = [source.stat().st_mtime for source in self._sources()]
+        return repr((importlib.import_module("numba").__version__, dates))
 
     def _sources(self) -> list[Path]:
         found = importlib.util.find_spec(self.module)
@@ -76,3 +131,18 @@ class Kernels:
             raise ModuleNotFoundError(self.module)
         file = Path(found.origin)
         return sorted(file.parent.glob("*.py")) if file.name == "__init__.py" else [file]
+
+
+def target() -> tuple[str, str, str]:
+    """The system, the processor and its features that numba compiles for.
+
+    They are those of this machine unless NUMBA_CPU_NAME or NUMBA_CPU_FEATURES say otherwise.
+    """
+    registry: Any = importlib.import_module("numba.core.registry")
+    system, name, features = registry.cpu_target.target_context.codegen().magic_tuple()
+    return str(system), str(name), str(features)
+
+
+def target_features() -> set[str]:
+    """The features that numba compiles for, by LLVM's names: avx2, avx512vnni, ..."""
+    return {feature[1:] for feature in target()[2].split(",") if feature.startswith("+")}

@@ -55,7 +55,7 @@ def embed(
     folder = index.path / FOLDER / _checked(name or default_name(encoder, template))
     fresh = Manifest(
         model=_model(encoder),
-        encoder={setting: getattr(encoder, setting) for setting in SETTINGS if hasattr(encoder, setting)},
+        encoder={name: getattr(encoder, name) for name in SETTINGS if getattr(encoder, name, None) is not None},
         made_with=encoder.fingerprint(),
         dimensions=encoder.dimensions,
         field=field,

@@ -37,7 +37,8 @@ def exact(rows: Rows, queries: Floats, k: int, allowed: Allowed | None, threads:
     codes = query_codes(queries)
     count = rows.count if allowed is None else int(allowed.sum())
     rows.looked_at += count * rows.dimensions * len(queries)
-    if count <= max(k, rows.count // FEW) or (not kernels.loaded and rows.looked_at < WORTH_LOADING):
+    worth_loading = rows.looked_at >= WORTH_LOADING and not kernels.reserved
+    if count <= max(k, rows.count // FEW) or not (kernels.loaded or worth_loading):
         chosen = np.arange(rows.count) if allowed is None else np.flatnonzero(allowed)
         yield from exhaustive(rows, codes, chosen, k)
     else:
@@ -100,9 +101,8 @@ def _least(rows: Rows, queries: QueryCodes, threads: int) -> Floats:
     def run(job: tuple[Piece, int, int]) -> None:
         piece, first, end = job
         scales = queries.coarse_scale * (piece.group.scale * 256)
-        own = out[:, piece.start : piece.end]
         errors = bounds(queries, piece.group)
-        compiled.scan(piece.high.reshape(-1), coarse, planes, shifts, scales, errors, first, end, own)
+        compiled.scan(piece.high.reshape(-1), coarse, planes, shifts, scales, errors, first, end, piece.start, out)
 
     jobs = [
         (piece, first, min(first + PORTION, piece.group.rows))

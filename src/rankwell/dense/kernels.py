@@ -1,37 +1,40 @@
 """The compiled heart of exact dense search: dot products of 8-bit vectors with 16-bit queries.
 
-Loaded by `rankwell.dense.loading` only, because numba takes its time. Processors with Intel's VNNI instructions take
-64 products at a time; the others run a plain loop, of which compilers know how to make vectors. Both give the same.
+Loaded by `rankwell.dense.loading` only, because numba takes its time. There are three kernels: for processors with
+AVX512-VNNI, for those with AVX2, and a plain loop for all others. All of them sum whole numbers without rounding or
+saturation, so they give the same scores to the last bit.
 """
 
 # ruff: noqa: PLR0917 -- kernels take plain arrays
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 
+from rankwell.dense.loading import runnable_kernels
 from rankwell.index.layout import Array
 
 # What these modules have is not typed.
-binding: Any = import_module("llvmlite.binding")
 ir: Any = import_module("llvmlite.ir")
 cgutils: Any = import_module("numba.core.cgutils")
-config: Any = import_module("numba.core.config")
 types: Any = import_module("numba.core.types")
 intrinsic: Any = import_module("numba.extending").intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
-WIDE = 64  # bytes in a register
-LANES = 16
-narrow: Callable[[Any], int] = cast("Any", np.int32)  # products of these are what compilers make vectors of
+WIDE = 64  # codes that a round of the loop takes: a register of AVX512, four of AVX2
+QUARTER = 16  # codes in a register of AVX2, as 16-bit numbers
+narrow: Callable[[Any], int] = cast("Any", np.int32)
 AHEAD = 8192  # bytes
 READING = (0, 3, 1)  # how memory is asked for: to be read, into all caches, data
 ROWS = 64  # that stay in the first cache while all queries look at them
+
+BYTE, SHORT, INTEGER, PLACE = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+Body = Callable[[Any, Sequence[Any]], list[Any]]  # the new sums, of the place in a row and the sums so far
 
 
 def compiled(function: F) -> F:
@@ -39,58 +42,125 @@ def compiled(function: F) -> F:
     return cast("F", numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
 
-def has_vnni() -> bool:
-    """Whether the machine that numba compiles for multiplies bytes 64 at a time."""
-    told_otherwise = config.CPU_NAME is not None or config.CPU_FEATURES is not None
-    return not told_otherwise and bool(binding.get_host_cpu_features().get("avx512vnni"))
+def _vnni_dot(typing: Any, codes: Any, start: Any, planes: Any, at: Any, width: Any) -> Any:  # noqa: ARG001 -- numba's
+    """The dot product of `width` codes with a query's two planes, upper * 256 + lower.
 
-
-def _wide_dot(typing: Any, codes: Any, start: Any, planes: Any, at: Any, width: Any) -> Any:  # noqa: ARG001 -- numba's
-    """The dot product of `width` codes with a query's two planes, upper * 256 + lower; whole registers only.
-
-    Memory is asked for long before it is needed, which makes a search about twice as fast.
+    A lane may overflow on the way. The result does not: it is below 2^31 (`quantise.COARSE`), and 32-bit sums that
+    wrap around come back to it.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        number, numbers = ir.IntType(64), ir.VectorType(ir.IntType(32), LANES)
-        letters = ir.VectorType(ir.IntType(8), WIDE).as_pointer()
-        data = [context.make_array(signature.args[i])(context, builder, arguments[i]).data for i in (0, 2)]
-        upper = builder.gep(data[1], [arguments[3]])
-        pointers = [builder.gep(data[0], [arguments[1]]), upper, builder.gep(upper, [arguments[4]])]
+        numbers, letters = ir.VectorType(INTEGER, WIDE // 4), ir.VectorType(BYTE, WIDE)
+        row = _pointer(context, builder, signature, arguments, 0)
+        upper = _pointer(context, builder, signature, arguments, 2)
+        lower = builder.gep(upper, [arguments[4]])
         multiply = _function(builder, numbers, [numbers] * 3, "llvm.x86.avx512.vpdpbusd.512")
-        add = _function(builder, ir.IntType(32), [numbers], "llvm.vector.reduce.add.v16i32")
-        before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        changing = [builder.phi(number), builder.phi(numbers), builder.phi(numbers)]
-        offset, *sums = changing
-        later = builder.gep(pointers[0], [builder.add(offset, ir.Constant(number, AHEAD))])
-        fetch = _function(builder, ir.VoidType(), [later.type] + [ir.IntType(32)] * 3, "llvm.prefetch.p0")
-        builder.call(fetch, [later, *(ir.Constant(ir.IntType(32), how) for how in READING)])
-        places = [builder.bitcast(builder.gep(pointer, [offset]), letters) for pointer in pointers]
-        row, *query = [builder.bitcast(builder.load(place, align=1), numbers) for place in places]
-        totals = [builder.call(multiply, [own, row, plane]) for own, plane in zip(sums, query, strict=True)]
-        following = builder.add(offset, ir.Constant(number, WIDE))
-        for value, new in zip(changing, [following, *totals], strict=True):
-            value.add_incoming(ir.Constant(value.type, None if value is not offset else 0), before)
-            value.add_incoming(new, loop)
-        builder.cbranch(builder.icmp_signed("<", following, arguments[4]), loop, after)
-        builder.position_at_end(after)
-        shifted = builder.shl(totals[0], ir.Constant(numbers, [8] * LANES))
-        return builder.call(add, [builder.add(shifted, totals[1])])
+
+        def body(offset: Any, sums: Sequence[Any]) -> list[Any]:
+            parts = [_load(builder, pointer, offset, letters) for pointer in (row, upper, lower)]
+            own, *query = [builder.bitcast(part, numbers) for part in parts]
+            return [builder.call(multiply, [before, own, plane]) for before, plane in zip(sums, query, strict=True)]
+
+        upper_sum, lower_sum = _loop(builder, row, arguments[4], [numbers] * 2, body)
+        shifted = builder.shl(upper_sum, ir.Constant(numbers, [8] * (WIDE // 4)))
+        return _total(builder, builder.add(shifted, lower_sum))
 
     return types.int32(codes, types.int64, planes, types.int64, types.int64), generate
 
 
-wide_dot: Any = intrinsic(_wide_dot)
+def _avx2_dot(typing: Any, codes: Any, start: Any, queries: Any, at: Any, width: Any) -> Any:  # noqa: ARG001 -- numba's
+    """The dot product of `width` codes with a query: both as 16-bit numbers, products added in pairs to 32 bits.
+
+    The instruction for bytes (`vpmaddubsw`) would saturate at 16 bits; this one (`vpmaddwd`) cannot overflow, since
+    two products are at most 2 * 255 * 32,768.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        numbers, shorts = ir.VectorType(INTEGER, QUARTER // 2), ir.VectorType(SHORT, QUARTER)
+        row = _pointer(context, builder, signature, arguments, 0)
+        query = _pointer(context, builder, signature, arguments, 2)
+        multiply = _function(builder, numbers, [shorts] * 2, "llvm.x86.avx2.pmadd.wd")
+
+        def body(offset: Any, sums: Sequence[Any]) -> list[Any]:
+            totals = []
+            for part, before in enumerate(sums):
+                place = builder.add(offset, ir.Constant(PLACE, part * QUARTER))
+                own = builder.zext(_load(builder, row, place, ir.VectorType(BYTE, QUARTER)), shorts)
+                products = builder.call(multiply, [own, _load(builder, query, place, shorts)])
+                totals.append(builder.add(before, products))
+            return totals
+
+        first, *others = _loop(builder, row, arguments[4], [numbers] * (WIDE // QUARTER), body)
+        for other in others:
+            first = builder.add(first, other)
+        return _total(builder, first)
+
+    return types.int32(codes, types.int64, queries, types.int64, types.int64), generate
+
+
+def _pointer(context: Any, builder: Any, signature: Any, arguments: Any, which: int) -> Any:
+    """Where the array that is an argument has the element whose number is the next argument."""
+    data = context.make_array(signature.args[which])(context, builder, arguments[which]).data
+    return builder.gep(data, [arguments[which + 1]])
+
+
+def _load(builder: Any, pointer: Any, offset: Any, kind: Any) -> Any:
+    place = builder.bitcast(builder.gep(pointer, [offset]), kind.as_pointer())
+    return builder.load(place, align=1)
+
+
+def _loop(builder: Any, row: Any, width: Any, kinds: Sequence[Any], body: Body) -> list[Any]:
+    """Sums over a row, `WIDE` codes a round, beginning with zeros.
+
+    Memory is asked for long before it is needed, which makes a search about twice as fast.
+    """
+    before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    offset, *sums = (builder.phi(kind) for kind in (PLACE, *kinds))
+    later = builder.gep(row, [builder.add(offset, ir.Constant(PLACE, AHEAD))])
+    fetch = _function(builder, ir.VoidType(), [later.type] + [INTEGER] * 3, "llvm.prefetch.p0")
+    builder.call(fetch, [later, *(ir.Constant(INTEGER, how) for how in READING)])
+    totals = body(offset, sums)
+    following = builder.add(offset, ir.Constant(PLACE, WIDE))
+    offset.add_incoming(ir.Constant(PLACE, 0), before)
+    offset.add_incoming(following, loop)
+    for value, new in zip(sums, totals, strict=True):
+        value.add_incoming(ir.Constant(value.type, None), before)
+        value.add_incoming(new, loop)
+    builder.cbranch(builder.icmp_signed("<", following, width), loop, after)
+    builder.position_at_end(after)
+    return totals
+
+
+def _total(builder: Any, numbers: Any) -> Any:
+    add = _function(builder, INTEGER, [numbers.type], f"llvm.vector.reduce.add.v{numbers.type.count}i32")
+    return builder.call(add, [numbers])
 
 
 def _function(builder: Any, result: Any, arguments: list[Any], name: str) -> Any:
     return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
 
 
+vnni_dot: Any = intrinsic(_vnni_dot)
+avx2_dot: Any = intrinsic(_avx2_dot)
+
+
 @compiled
-def scan_wide(
+def plain_dot(codes: Array, query: Array) -> int:
+    """The dot product of two arrays of the same length.
+
+    The compiler makes vector instructions of it, because places in an array are counted from 0 and all numbers have 32
+    bits. Without either it does not, which takes 30 times as long.
+    """
+    total = narrow(0)
+    for place in range(len(query)):
+        total = narrow(total + narrow(codes[place]) * narrow(query[place]))
+    return total
+
+
+@compiled
+def scan_vnni(
     codes: Array,
     queries: Array,
     planes: Array,
@@ -99,9 +169,10 @@ def scan_wide(
     errors: Array,
     first: int,
     end: int,
+    start: int,
     out: Array,
 ) -> None:
-    """`scan_plain` by registers, and what is left over of a row one by one."""
+    """`scan_plain` with 64 products at a time; the last codes of a row, fewer than 64, one by one."""
     dimensions = queries.shape[1]
     whole = dimensions - dimensions % WIDE
     for block in range(first, end, ROWS):
@@ -109,29 +180,56 @@ def scan_wide(
         for query in range(queries.shape[0]):
             shift, scale, error = shifts[query], scales[query], errors[query]
             for row in range(block, last):
-                total = 0
+                total = plain_dot(codes[row * dimensions + whole : (row + 1) * dimensions], queries[query, whole:])
                 if whole:
-                    total = wide_dot(codes, row * dimensions, planes, query * 2 * whole, whole)
-                for place in range(whole, dimensions):
-                    total += narrow(codes[row * dimensions + place]) * narrow(queries[query, place])
-                out[query, row] = np.float32((total - shift) * scale - error)
+                    total += vnni_dot(codes, row * dimensions, planes, query * 2 * whole, whole)
+                out[query, start + row] = np.float32((total - shift) * scale - error)
+
+
+@compiled
+def scan_avx2(
+    codes: Array,
+    queries: Array,
+    planes: Array,  # noqa: ARG001 -- all kernels take the same
+    shifts: Array,
+    scales: Array,
+    errors: Array,
+    first: int,
+    end: int,
+    start: int,
+    out: Array,
+) -> None:
+    """`scan_plain` with 16 products at a time; the last codes of a row, fewer than 64, one by one."""
+    dimensions = queries.shape[1]
+    whole = dimensions - dimensions % WIDE
+    for block in range(first, end, ROWS):
+        last = min(block + ROWS, end)
+        for query in range(queries.shape[0]):
+            shift, scale, error = shifts[query], scales[query], errors[query]
+            for row in range(block, last):
+                total = plain_dot(codes[row * dimensions + whole : (row + 1) * dimensions], queries[query, whole:])
+                if whole:
+                    total += avx2_dot(codes, row * dimensions, queries, query * dimensions, whole)
+                out[query, start + row] = np.float32((total - shift) * scale - error)
 
 
 @compiled
 def scan_plain(
     codes: Array,
     queries: Array,
-    planes: Array,  # noqa: ARG001 -- what the other one takes
+    planes: Array,  # noqa: ARG001 -- all kernels take the same
     shifts: Array,
     scales: Array,
     errors: Array,
     first: int,
     end: int,
+    start: int,
     out: Array,
 ) -> None:
-    """What the scores of the rows from `first` to before `end` are at least, for each query a line of `out`.
+    """The least possible scores of the rows from `first` to before `end`, for each query a line of `out`.
 
-    `shifts` is what codes kept with 128 added make a query's products too large by, `errors` how far off scores may be.
+    Row 0 of `codes` is column `start` of `out`. Codes are kept with 128 added, which makes a query's products too
+    large by its `shifts`; `errors` is how far off scores may be.
     """
     dimensions = queries.shape[1]
     for block in range(first, end, ROWS):
@@ -139,10 +237,10 @@ def scan_plain(
         for query in range(queries.shape[0]):
             shift, scale, error = shifts[query], scales[query], errors[query]
             for row in range(block, last):
-                total = 0
-                for place in range(dimensions):
-                    total += narrow(codes[row * dimensions + place]) * narrow(queries[query, place])
-                out[query, row] = np.float32((total - shift) * scale - error)
+                total = plain_dot(codes[row * dimensions : (row + 1) * dimensions], queries[query])
+                out[query, start + row] = np.float32((total - shift) * scale - error)
 
 
-scan = scan_wide if has_vnni() else scan_plain
+SCANS: dict[str, Any] = {"vnni": scan_vnni, "avx2": scan_avx2, "plain": scan_plain}
+
+scan = SCANS[runnable_kernels()[0]]

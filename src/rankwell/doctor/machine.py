@@ -1,22 +1,55 @@
-"""How much of a machine there is: cores and memory, as much of them as this process may use."""
+"""What machine this is: cores and memory, as much of them as this process may use, and how it multiplies bytes."""
 
 from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Set as AbstractSet
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from rankwell.dense.loading import runnable_kernels
 from rankwell.doctor.findings import Finding, Section, megabytes
 
 CGROUP = Path("/sys/fs/cgroup")  # where Linux says what a container may use
+X86 = ("x86_64", "amd64")
+VNNI = {"avx512vnni", "avxvnni"}  # either has the instruction
+KERNELS = {
+    "vnni": "the kernel for AVX512-VNNI",
+    "avx2": "the kernel for AVX2",
+    "plain": "the plain kernel, for processors without AVX2",
+}
 
 
 def machine() -> Section:
     """The system, its cores and its memory."""
-    return Section(
-        "Machine",
-        [Finding("system", f"{platform.system()} {platform.machine()}"), _cores(), _memory()],
-    )
+    system = Finding("system", f"{platform.system()} {platform.machine()}")
+    return Section("Machine", [system, _cores(), _memory(), *_products()])
+
+
+def _products() -> list[Finding]:
+    """How bytes are multiplied, by models of type int8 and by exact search among vectors."""
+    try:
+        binding: Any = import_module("llvmlite.binding")
+        features = {name for name, there in binding.get_host_cpu_features().items() if there}
+        kernel = runnable_kernels()[0]
+    except (ImportError, RuntimeError):  # told among the versions; not every processor is known
+        return [Finding("int8 products", None, "unknown")]
+    return [int8_products(platform.machine(), features), Finding("vector search", kernel, KERNELS[kernel])]
+
+
+def int8_products(architecture: str, features: AbstractSet[str]) -> Finding:
+    """How a processor sums the products of an int8 model, by its features (LLVM's names)."""
+    name = "int8 products"
+    if architecture.lower() not in X86:
+        return Finding(name, None, f"not tried on {architecture}: int8 models may give other scores than on x86")
+    if features & VNNI:
+        return Finding(name, "vnni", "VNNI: sums are exact")
+    if "avx2" in features:
+        ours = "the weights of Rankwell's int8 models keep below that, and scores are those of VNNI"
+        return Finding(name, "avx2", f"AVX2 without VNNI: sums of two products saturate at 16 bits; {ours}")
+    return Finding(name, None, "neither VNNI nor AVX2: int8 scores differ in the second digit, fp32 ones do not")
 
 
 def _cores() -> Finding:

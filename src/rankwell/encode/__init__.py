@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from rankwell.encode.adding import add_model, add_models, remove_model
 from rankwell.encode.description import Fact, describe
 from rankwell.encode.drift import Drift, measure_drift
 from rankwell.encode.models import (
     KnownModel,
-    add_model,
-    add_models,
     default_tokenizer,
     fetched_models,
     find_model,
     known_models,
-    remove_model,
 )
 from rankwell.encode.pairs import PairScorer, load_pair_scorer
 from rankwell.encode.publishing import export_model

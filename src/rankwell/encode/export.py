@@ -22,7 +22,9 @@ from rankwell.core.files import atomic_write
 from rankwell.core.fingerprint import fingerprint
 from rankwell.core.settings import home
 from rankwell.encode import bert
-from rankwell.encode.folder import FP32, INT8, ModelFolder
+from rankwell.encode.dequantise import can_saturate, load_graph, to_float
+from rankwell.encode.folder import FP32, INT8, TORCH_WEIGHTS, ModelFolder
+from rankwell.encode.quantise import quantise as quantise_graph
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +40,7 @@ class Export:
     layer: int = -1
     first_only: bool = False  # vectors of [CLS] alone
     padded: bool = False  # for programs that put texts of several lengths into one batch
+    steady: bool = False  # sums in the same order on every processor, as int8 needs them
 
     def layer_of(self, folder: ModelFolder) -> int:
         """The layer counted from 1."""
@@ -50,7 +53,7 @@ class Export:
 
 def exported(folder: ModelFolder, wanted: Export) -> Path:
     """The ONNX file made of a folder's weights: the one that is kept, or a new one."""
-    source = folder.torch_weights or folder.onnx_files.get(FP32)
+    source = folder.torch_weights or folder.onnx_files.get(FP32) or folder.onnx_files.get(INT8)
     name = fingerprint([bert.VERSION, folder.fingerprint(source), wanted])[:32]
     file = home() / "exports" / name / "model.onnx"
     if not file.is_file():
@@ -61,26 +64,54 @@ def exported(folder: ModelFolder, wanted: Export) -> Path:
 
 def make(folder: ModelFolder, wanted: Export, file: Path) -> None:
     """Write the ONNX file of a folder's weights."""
-    if wanted.precision == INT8:
+    if wanted.precision == INT8 and not _keeps_int8(folder, file):
         with tempfile.TemporaryDirectory() as scratch:
             plain = Path(scratch) / "model.onnx"
-            make(folder, replace(wanted, precision=FP32), plain)
+            make(folder, replace(wanted, precision=FP32, steady=True), plain)
             quantise(plain, file)
-        return
-    if folder.torch_weights is None:
-        if FP32 not in folder.onnx_files:
-            raise RankwellError(f"{folder.name}: expected weights in fp32, or PyTorch's, found none")
-        with atomic_write(file) as opened, folder.onnx_files[FP32].open("rb") as source:
-            shutil.copyfileobj(source, opened)
-        return
-    if writable_without_torch(folder):
+    elif wanted.precision == FP32 and folder.torch_weights is None:
+        _make_plain(folder, file)
+    elif wanted.precision == FP32 and writable_without_torch(folder):
         with atomic_write(file) as opened:
             opened.write(_written(folder, wanted))
-        return
-    from rankwell.encode.torch_export import export_with_torch
+    elif wanted.precision == FP32:
+        from rankwell.encode.torch_export import export_with_torch
 
-    with _scratch_beside(file) as part:
-        export_with_torch(folder, wanted.task, wanted.layer, part)
+        with _scratch_beside(file) as part:
+            export_with_torch(folder, wanted.task, wanted.layer, part)
+
+
+def _keeps_int8(folder: ModelFolder, file: Path) -> bool:
+    """Copy a folder's int8 graph where it is all there is and can be run as it is, on every processor or at all."""
+    source = folder.onnx_files.get(INT8)
+    if source is None or folder.torch_weights is not None or FP32 in folder.onnx_files:
+        return False
+    graph = load_graph(source)
+    if can_saturate(graph):
+        try:
+            to_float(graph)
+        except RankwellError as error:
+            log.warning("%s: run as it is, with other scores on processors without VNNI: %s", source, error)
+        else:
+            return False
+    _copy(source, file)
+    return True
+
+
+def _make_plain(folder: ModelFolder, file: Path) -> None:
+    """fp32 of a folder that has ONNX files only."""
+    if FP32 in folder.onnx_files:
+        _copy(folder.onnx_files[FP32], file)
+    elif INT8 in folder.onnx_files:
+        with atomic_write(file) as opened:
+            opened.write(to_float(load_graph(folder.onnx_files[INT8])).SerializeToString())
+    else:
+        raise RankwellError(f"{folder.path}: expected weights (*.onnx, {', '.join(TORCH_WEIGHTS)}), found none")
+
+
+def _copy(source: Path, target: Path) -> None:
+    with atomic_write(target) as opened, source.open("rb") as content:
+        shutil.copyfileobj(content, opened)
 
 
 def writable_without_torch(folder: ModelFolder) -> bool:
@@ -90,29 +121,16 @@ def writable_without_torch(folder: ModelFolder) -> bool:
 
 
 def quantise(source: Path, target: Path) -> None:
-    """int8 of an fp32 ONNX file: weights by column, activations when they are there ("dynamic").
-
-    The matrices of the layers become int8; embeddings, norms and the head stay as they are.
-    """
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    with _scratch_beside(target) as part, _quiet_root():
-        quantize_dynamic(
-            source,
-            part,
-            op_types_to_quantize=["MatMul"],
-            per_channel=True,
-            weight_type=QuantType.QInt8,
-            extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT, "MatMulConstBOnly": True},
-        )
+    """The int8 file of an fp32 one."""
+    with atomic_write(target) as file:
+        file.write(quantise_graph(load_graph(source)).SerializeToString())
 
 
 def _written(folder: ModelFolder, wanted: Export) -> bytes:
     from rankwell.encode.weights import read_weights
 
     weights = read_weights(folder.torch_weights or Path())
-    graph = bert.BertGraph(weights, folder.config, folder.name, padded=wanted.padded)
+    graph = bert.BertGraph(weights, folder.config, folder.name, padded=wanted.padded, steady=wanted.steady)
     if wanted.task == TEXTS:
         return graph.encoder(wanted.layer_of(folder), first_only=wanted.first_only)
     head = bert.NEXT_SENTENCE if folder.next_sentence else bert.CLASSIFIER
@@ -134,15 +152,3 @@ def _scratch_beside(file: Path) -> Iterator[Path]:
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
-
-
-@contextmanager
-def _quiet_root() -> Iterator[None]:
-    """Without the advice that the quantiser gives through the root logger."""
-    root = logging.getLogger()
-    level = root.level
-    root.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        root.setLevel(level)

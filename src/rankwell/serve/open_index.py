@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from pathlib import Path
 from threading import Lock
 
 from rankwell.clickhouse import ClickHouseIndex, open_index
-from rankwell.core import Document, RankwellError
-from rankwell.index import MATCHES, Index, IndexWriter, Scoring
-from rankwell.index.loading import kernels
+from rankwell.core import RankwellError
+from rankwell.index import Index
 from rankwell.index.manifest import NAME
 
-FEW = 16  # documents, enough for every way of searching
 EVERY = 1.0  # seconds between two looks for commits of other programs
 
 
@@ -58,19 +55,3 @@ class OpenIndex:
         except OSError:
             return 0, 0, 0
         return found.st_mtime_ns, found.st_ino, found.st_size
-
-
-def warm_up(*, everything: bool = False) -> None:
-    """Load the kernels of search, or compile them the first time on a machine, by searching an index of a few words.
-
-    Whoever searched before that would wait for all of it, and for longer than a request may take. What most searches
-    need comes first; the rest (`everything`) may be compiled while they are answered.
-    """
-    kernels()
-    ways = [(match, prune) for match in MATCHES for prune in (True, False)] if everything else [("or", True)]
-    with tempfile.TemporaryDirectory() as folder:
-        with IndexWriter(folder) as writer:
-            writer.add_all(Document(str(number), {"text": f"one word {number}"}) for number in range(FEW))
-        index = Index.open(folder)
-        for match, prune in ways:
-            index.search("one word", 1, Scoring(match=match), prune=prune)

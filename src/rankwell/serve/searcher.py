@@ -14,8 +14,9 @@ from rankwell.clickhouse import all_vectors_of
 from rankwell.core import Document, Queries, RankwellError, Run
 from rankwell.encode import find_model
 from rankwell.rerank import CrossEncoder, RerankExplanation
+from rankwell.serve.compiling import KernelLoader
 from rankwell.serve.notes import taken_notes
-from rankwell.serve.open_index import OpenIndex, warm_up
+from rankwell.serve.open_index import OpenIndex
 from rankwell.serve.requests import SearchRequest
 from rankwell.serve.rerank_queue import RerankQueue
 from rankwell.serve.rerank_request import RerankTimeoutError
@@ -40,6 +41,7 @@ class Searcher:
         self.settings = settings
         self.indexes = OpenIndex(settings.index)
         self.queue = queue or RerankQueue()
+        self._kernels = KernelLoader()
 
     def check(self) -> None:
         """Refuse models that are not here, or not to be served, at once; `warm_up` finds out whether they can rank."""
@@ -49,7 +51,9 @@ class Searcher:
 
     def warm_up(self) -> None:
         """Load kernels and models before anyone waits for them; raises where a re-ranker cannot be used."""
-        warm_up(everything=True)
+        self._kernels.load()
+        if self._kernels.closed:
+            return
         for there in all_vectors_of(self.indexes.current):
             with contextlib.suppress(RankwellError):  # told to those who search by these vectors
                 self.first(SearchRequest(q="warm up", k=1, dense=True, vectors=there.name))
@@ -64,7 +68,8 @@ class Searcher:
         self.indexes.refresh()
 
     def close(self) -> None:
-        """End what waits for a model."""
+        """End what waits for a model, and what is compiled."""
+        self._kernels.close()
         self.queue.close()
 
     def search(self, request: SearchRequest) -> SearchResponse:

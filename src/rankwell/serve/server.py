@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from rankwell.serve.application import create_application, create_service
 from rankwell.serve.garbage import spare_what_stays
 from rankwell.serve.keys import Keys
-from rankwell.serve.open_index import warm_up
 from rankwell.serve.priority import take_turns
 from rankwell.serve.settings import ServeSettings
 
@@ -25,8 +24,7 @@ def run(settings: ServeSettings, tell: Callable[[str], None] = print) -> None:
     take_turns()
     service = create_service(settings)
     try:
-        site = create_application(service)
-        warm_up()
+        site = create_application(service, when_ready=spare_what_stays)
         spare_what_stays()
         index = service.searcher.indexes.current
         tell(f"{settings.index_name}, {len(index):,} documents: {address(settings)}")

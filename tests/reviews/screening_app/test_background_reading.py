@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from rankwell.reviews.screening.background_reader import ReadSoFar
 from rankwell.reviews.screening.ranking import Ranking
 from rankwell.reviews.screening.reader import Reader
 from rankwell.reviews.screening.store import Project
+from waiting import wait_until
 
 MODEL = "minilm-l3"
 KEY = b"k" * 32
@@ -27,11 +27,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """Wait for it, as long as it takes on a busy machine."""
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_until(holds, "the model has read, and the order is made")
 
 
 @pytest.fixture
@@ -54,6 +50,7 @@ def test_the_order_is_made_by_the_model_too_once_it_has_read_all(ranking: Rankin
     assert ranking.order(1).model == MODEL
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("use_models")
 def test_new_records_and_another_title_are_read_as_well(ranking: Ranking, project: Project) -> None:
     until(lambda: ranking.order(1).model == MODEL)
@@ -104,6 +101,7 @@ def test_the_page_says_how_far_the_reading_is(project: Project, monkeypatch: pyt
     assert "minilm-l6 has read 1,200 of 10,000 records; it will help with the order when it has read all." in page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("use_models")
 def test_closing_does_not_wait_until_everything_is_read(tmp_path: Path) -> None:
     with make_project(tmp_path / "many.db", references(2000)) as project:
