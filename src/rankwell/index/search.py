@@ -12,7 +12,7 @@ from rankwell.core.arrays import Strings
 from rankwell.index.compiled import NOTHING, Compiled
 from rankwell.index.hits import Found, Hits, gathered
 from rankwell.index.layout import Array
-from rankwell.index.loading import is_loaded
+from rankwell.index.loading import is_loaded, kernels
 from rankwell.index.plan import Plan, QueryTerms, TermStatistics, planned, query_terms
 from rankwell.index.scan import scan
 from rankwell.index.scoring import Scoring
@@ -64,7 +64,7 @@ class Search:
         terms = [query_terms(query, index.analyzer, distinct=scoring.distinct) for query in queries]
         plans = [planned(of_query, scoring, len(index), index.statistics) for of_query in terms]
         k = min(k, max(1, len(index)))
-        if not is_loaded() and self._work(plans) < WORTH_LOADING:
+        if not is_loaded() and (kernels.reserved or self._work(plans) < WORTH_LOADING):
             of_segments = [self._scanned(place, plans, k, scoring, allowed) for place in range(len(self._segments))]
         else:
             of_segments = self._run_compiled(plans, k, scoring, allowed, prune=prune, threads=threads)
