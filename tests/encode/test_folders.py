@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from rankwell.core import MissingExtraError, RankwellError
 from rankwell.encode import PairScorer, TextEncoder, add_model, describe, export_model, find_model, measure_drift
 from rankwell.encode.folder import FP32, INT8, ModelFolder
 from rankwell.encode.models import model_folder
+from rankwell.train.starting_model import load_config
 
 
 def test_a_folder_without_weights_is_said(save) -> None:
@@ -155,3 +157,21 @@ def test_plain_bert_needs_no_torch_and_for_another_architecture_the_error_names_
     assert PairScorer(str(bert)).logits([("fever", "influenza")]).shape == (1, 1)
     with pytest.raises(MissingExtraError, match=r"pip install 'rankwell\[train\]'"):
         PairScorer(str(other))
+
+
+def test_code_in_a_folder_is_never_run_and_nobody_is_asked(save, tmp_path: Path) -> None:
+    folder: Path = save(num_labels=1)
+    config = orjson.loads((folder / "config.json").read_bytes())
+    classes = {"AutoConfig": "own.Config", "AutoModelForSequenceClassification": "own.Model"}
+    (folder / "config.json").write_bytes(orjson.dumps({**config, "model_type": "own", "auto_map": classes}))
+    ran = tmp_path / "ran"
+    (folder / "own.py").write_text(f"open({str(ran)!r}, 'w').close()\nclass Config: ...\nclass Model: ...\n")
+    program = "import sys; from rankwell.encode import PairScorer; PairScorer(sys.argv[1], backend='torch')"
+    command = [sys.executable, "-c", program, str(folder)]
+    done = subprocess.run(command, input="y\n", capture_output=True, text=True, check=False)
+    assert not ran.exists()
+    assert "Do you wish to run" not in done.stdout
+    assert "RankwellError" in done.stderr.splitlines()[-1]
+    with pytest.raises(RankwellError):
+        load_config(ModelFolder("own", folder))
+    assert not ran.exists()

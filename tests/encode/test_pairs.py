@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,13 @@ def plain_scores(scorer: PairScorer) -> list[float]:
         given = {put.name: np.array([values[put.name]]) for put in session.get_inputs()}
         scores.append(float(session.run(["logits"], given)[0][0, 0]))
     return scores
+
+
+@pytest.mark.slow
+def test_the_weights_of_a_model_that_came_as_int8_load_into_torch(cross_encoder: PairScorer) -> None:
+    require("train", there=find_spec("transformers") is not None, how="pip install 'rankwell[train]'")
+    torch, plain = PairScorer(cross_encoder.model, backend="torch"), PairScorer(cross_encoder.model, precision=FP32)
+    assert torch.logits(BERLIN) == pytest.approx(plain.logits(BERLIN), abs=1e-4)
 
 
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -28,6 +28,24 @@ def test_only_the_named_folder_is_unpacked(tmp_path: Path) -> None:
     ]
 
 
+def test_code_is_not_unpacked(tmp_path: Path) -> None:
+    names = ["config.json", "modeling.py", "sub/__init__.py", "ops.so", "model.onnx", "vocab.txt", "run.sh", "x.pkl"]
+    unpack(wheel_of(tmp_path / "a.whl", {f"pkg/{name}": "x" for name in names}), "pkg", tmp_path / "out")
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {"config.json", "model.onnx", "vocab.txt"}
+
+
+def test_an_archive_that_would_fill_the_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.whl", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("pkg/model.onnx", bytes(10_000_000))
+    with pytest.raises(RankwellError, match="expected files at most 200 times as large as packed"):
+        unpack(tmp_path / "bomb.whl", "pkg", tmp_path / "out")
+    monkeypatch.setattr(wheels, "MOST_FILES", 2)
+    many = wheel_of(tmp_path / "many.whl", {f"pkg/{number}.txt": "x" for number in range(3)})
+    with pytest.raises(RankwellError, match=r"expected at most 2 files and 20 GB in pkg, found 3 and 0\.0 GB"):
+        unpack(many, "pkg", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("name", ["pkg/model/../../evil.txt", "pkg/model/sub/../../../../evil.txt"])
 def test_a_name_that_climbs_out_is_refused(tmp_path: Path, name: str) -> None:
     wheel = wheel_of(tmp_path / "a.whl", {"pkg/model/good.txt": "x", name: "evil"})

@@ -16,6 +16,8 @@ from rankwell.encode.tokens import Tokens
 
 GPU_TOKENS = 32_768  # in one batch, padding included
 DRIVER = Path("/proc/driver/nvidia")
+# How transformers may load anything from a folder: no hub, and no Python code of the folder's, without a question.
+FROM_FOLDER = {"local_files_only": True, "trust_remote_code": False}
 
 
 class TorchModel:
@@ -83,7 +85,7 @@ def load_torch(folder: ModelFolder, task: str, layer: int) -> Any:
     verbosity.set_verbosity_error()
     verbosity.disable_progress_bar()
     try:
-        model = kind.from_pretrained(folder.path, local_files_only=True, weights_only=True).eval()
+        model = kind.from_pretrained(folder.path, weights_only=True, **FROM_FOLDER).eval()
     except (OSError, ValueError, RuntimeError) as error:
         raise RankwellError(f"{folder.path}: expected a model for torch, found {str(error).splitlines()[0]}") from error
     finally:

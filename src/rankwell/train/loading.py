@@ -6,6 +6,7 @@ from typing import Any
 
 from rankwell.core import RankwellError
 from rankwell.encode.folder import ModelFolder
+from rankwell.encode.torch_model import FROM_FOLDER
 
 
 def load_model(folder: ModelFolder, kind: Any, **options: Any) -> tuple[Any, list[str]]:
@@ -21,7 +22,7 @@ def load_model(folder: ModelFolder, kind: Any, **options: Any) -> tuple[Any, lis
     verbosity.disable_progress_bar()
     try:
         model, said = kind.from_pretrained(
-            folder.path, local_files_only=True, weights_only=True, output_loading_info=True, **options
+            folder.path, weights_only=True, output_loading_info=True, **FROM_FOLDER, **options
         )
     except (OSError, ValueError, RuntimeError) as error:
         raise RankwellError(f"{folder.path}: expected a model for torch, found {str(error).splitlines()[0]}") from error

@@ -9,6 +9,7 @@ from typing import Any
 
 from rankwell.core import RankwellError
 from rankwell.encode.folder import ModelFolder
+from rankwell.encode.torch_model import FROM_FOLDER
 from rankwell.train.masking import Tokens
 from rankwell.train.starting_model import TOKENIZER_FILES
 
@@ -33,7 +34,7 @@ def open_mask_tokenizer(folder: ModelFolder) -> MaskTokenizer:
         raise RankwellError(f"{folder.path}: expected a file tokenizer.json in the model's folder, found none")
     try:
         tokenizer = Tokenizer.from_file(str(folder.tokenizer_file))
-        special = transformers.AutoTokenizer.from_pretrained(folder.path, local_files_only=True)
+        special = transformers.AutoTokenizer.from_pretrained(folder.path, **FROM_FOLDER)
     except Exception as error:  # the library raises plain Exception for whatever is wrong with the file
         raise RankwellError(
             f"{folder.tokenizer_file}: expected a tokenizer, found {str(error).splitlines()[0]}"

@@ -11,6 +11,7 @@ import orjson
 
 from rankwell.core import ParameterError, RankwellError
 from rankwell.encode.folder import ModelFolder
+from rankwell.encode.torch_model import FROM_FOLDER
 from rankwell.train.dropout import with_dropout
 from rankwell.train.loading import load_model
 
@@ -67,7 +68,7 @@ def load_config(folder: ModelFolder) -> Any:
     import transformers
 
     try:
-        return transformers.AutoConfig.from_pretrained(folder.path, local_files_only=True)
+        return transformers.AutoConfig.from_pretrained(folder.path, **FROM_FOLDER)
     except (OSError, ValueError, KeyError) as error:
         found = folder.config.get("model_type", "no model type")
         raise RankwellError(
