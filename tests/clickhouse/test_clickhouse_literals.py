@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -33,6 +34,20 @@ HOSTILE = (
 @pytest.fixture
 def engine(chdb: str) -> Engine:
     return open_engine(parse_address(chdb))
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (np.int64(-5), "-5"),
+        (np.uint8(7), "7"),
+        (np.bool_(True), "1"),
+        (np.float32(-0.5), "(-0.5)"),
+        ((1, np.int32(2)), "(1, 2)"),
+    ],
+)
+def test_numbers_of_numpy_are_numbers(value: object, written: str) -> None:
+    assert literal(value) == written
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -53,8 +53,9 @@ def listed(parts: Sequence[Sql]) -> Sql:
 
 def literal(value: Any) -> str:
     """A value as the engine reads it. Tuples are for IN, lists are arrays."""
+    empty = isinstance(value, tuple) and not value  # which IN cannot take
     for kinds, written in WRITERS:
-        if isinstance(value, kinds) and value != ():
+        if isinstance(value, kinds) and not empty:
             return written(value)
     raise TypeError(f"expected a number, a text or a list of them, found {value!r:.100}")
 
