@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 
 import pytest
 
@@ -15,3 +16,8 @@ def require(name: str, *, there: bool, how: str) -> None:
     if name in os.environ.get("RANKWELL_REQUIRE", "").split(","):
         pytest.fail(message, pytrace=False)
     pytest.skip(message)
+
+
+def require_train() -> None:
+    """Skip where torch and its libraries are not installed."""
+    require("train", there=find_spec("torch") is not None, how="pip install 'rankwell[train]'")

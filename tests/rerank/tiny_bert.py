@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from needs import require
+from rankwell.encode.weights import write_weights
 
 HIDDEN, LAYERS, WORDS, POSITIONS = 32, 2, [f"w{number}" for number in range(60)], 64
 HEADS = {"BertForSequenceClassification": "classifier", "BertForNextSentencePrediction": "cls.seq_relationship"}
@@ -16,9 +15,6 @@ HEADS = {"BertForSequenceClassification": "classifier", "BertForNextSentencePred
 
 def write_tiny_bert(folder: Path, architecture: str = "BertForSequenceClassification", labels: int = 1) -> str:
     """Write configuration, tokenizer and weights; returns the folder's name."""
-    require("train", there=find_spec("onnx") is not None, how="pip install 'rankwell[train]'")
-    from safetensors.numpy import save_file
-
     folder.mkdir(parents=True, exist_ok=True)
     config = {
         "architectures": [architecture],
@@ -33,7 +29,7 @@ def write_tiny_bert(folder: Path, architecture: str = "BertForSequenceClassifica
     }
     (folder / "config.json").write_text(json.dumps(config))
     _write_tokenizer(folder / "tokenizer.json")
-    save_file(_weights(HEADS[architecture], labels), folder / "model.safetensors")
+    write_weights(folder / "model.safetensors", _weights(HEADS[architecture], labels))
     return str(folder)
 
 

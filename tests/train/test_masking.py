@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from masked_models import VOCABULARY, write_model
 
+from needs import require_train
 from rankwell.core import ParameterError
 from rankwell.core.arrays import Integers
 from rankwell.train.masked_rows import MaskedRows
@@ -50,6 +51,7 @@ def test_chosen_tokens_become_mask_random_or_stay_as_the_rule_says(name: str, ma
 
 
 def test_rates_are_those_of_transformers_collator(tmp_path: Path) -> None:
+    require_train()
     import torch
     from transformers import AutoTokenizer, DataCollatorForLanguageModeling
 

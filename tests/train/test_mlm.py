@@ -14,6 +14,7 @@ import pytest
 from masked_models import BERT, SMALL, VOCABULARY, WORDS, opened, write_model, write_tokenizer
 from typer.testing import CliRunner
 
+from needs import require_train
 from rankwell.cli import app
 from rankwell.core import RankwellError
 from rankwell.encode import load_text_encoder
@@ -65,6 +66,7 @@ def test_a_body_without_a_head_gets_one_tied_to_its_embeddings(body: Path) -> No
 
 
 def test_a_head_that_is_there_is_kept(tmp_path: Path) -> None:
+    require_train()
     import torch
 
     whole = tmp_path / "whole"
@@ -84,6 +86,7 @@ def test_the_pooler_of_a_body_is_kept(body: Path) -> None:
 
 @pytest.mark.parametrize("name", ["Albert", "Bert", "DistilBert", "Electra", "MPNet", "Roberta"])
 def test_the_loss_is_that_of_transformers_for_every_kind_of_head(name: str, tmp_path: Path) -> None:
+    require_train()
     import torch
 
     write_model(tmp_path, f"{name}ForMaskedLM")
@@ -237,6 +240,7 @@ def test_what_cannot_be_is_refused_before_training(
 
 
 def test_the_perplexity_of_a_model_that_knows_nothing_is_the_size_of_its_vocabulary(tmp_path: Path) -> None:
+    require_train()
     import torch
     from transformers import BertConfig, BertForMaskedLM
 

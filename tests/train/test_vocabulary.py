@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from masked_models import LETTERS, VOCABULARY, opened, write_model
 from typer.testing import CliRunner
 
+from needs import require_train
 from rankwell.cli import app
 from rankwell.core import Document, ParameterError, RankwellError
 from rankwell.encode import TokenCounter, load_text_encoder
@@ -104,6 +105,7 @@ def test_a_new_embedding_is_the_mean_of_its_pieces_and_old_ones_stay(body: Path,
 
 
 def test_a_head_keeps_its_weights_and_learns_the_new_words_bias(tmp_path: Path) -> None:
+    require_train()
     import torch
     from transformers import BertForMaskedLM
 

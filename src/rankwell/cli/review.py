@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,12 +76,12 @@ def build(
     with reading(f"reading {reviews}", "reviews", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
         listed = read_reviews(reviews, how)
     decided = decisions_in(out, decisions)
-    source = _source(local, cache, base_url=base_url, offline=offline, quiet=quiet)
-    finder = StudyFinder(source, MatchingRule(), decided, candidates)
     total = sum(len(of.studies) for of in listed)
-    with Progress("finding studies", unit="studies", total=total, quiet=quiet) as progress:
-        built = build_collection(listed, finder.find(listed, progress), settings)
-    write_collection(out, built, finder, input_record(reviews, listed))
+    with _source(local, cache, base_url=base_url, offline=offline, quiet=quiet) as source:
+        finder = StudyFinder(source, MatchingRule(), decided, candidates)
+        with Progress("finding studies", unit="studies", total=total, quiet=quiet) as progress:
+            built = build_collection(listed, finder.find(listed, progress), settings)
+        write_collection(out, built, finder, input_record(reviews, listed))
     print("\n".join(table.render(output) for table in (verdict_table(built), split_table(built))), end="")
     if not quiet:
         _say_what_is_left(built.verdicts.total(), len(built.reviews), len(listed), out)
@@ -128,18 +130,23 @@ def stats(
         write_page(html, statistics_page(found, f"{source}: reviews ({split})", this_command()))
 
 
-def _source(local: Path | None, cache: Path | None, *, base_url: str, offline: bool, quiet: bool) -> CandidateSource:
+@contextmanager
+def _source(
+    local: Path | None, cache: Path | None, *, base_url: str, offline: bool, quiet: bool
+) -> Iterator[CandidateSource]:
     """PubMed, or a copy of it."""
     from rankwell.core import Progress
     from rankwell.reviews import EUtilities, PubMedSource, open_local
 
     if local is not None:
         with Progress(f"indexing {local}", unit="articles", quiet=quiet) as progress:
-            return open_local(local, progress=progress)
-    client = EUtilities.open(cache, base_url=base_url, offline=offline)
-    if not offline and not quiet and not client.account.email:
-        print("note: NCBI asks for an e-mail address: set RANKWELL_NCBI_EMAIL", file=sys.stderr)
-    return PubMedSource(client)
+            copy = open_local(local, progress=progress)
+        yield copy
+        return
+    with EUtilities.open(cache, base_url=base_url, offline=offline) as client:
+        if not offline and not quiet and not client.account.email:
+            print("note: NCBI asks for an e-mail address: set RANKWELL_NCBI_EMAIL", file=sys.stderr)
+        yield PubMedSource(client)
 
 
 def _shares(text: str) -> tuple[float, ...]:
