@@ -15,7 +15,7 @@ from rankwell.doctor.findings import Finding, Section, megabytes
 CGROUP = Path("/sys/fs/cgroup")  # where Linux says what a container may use
 X86 = ("x86_64", "amd64")
 VNNI = {"avx512vnni", "avxvnni"}  # either has the instruction
-KERNELS = {
+KERNEL_NAMES = {
     "vnni": "the kernel for AVX512-VNNI",
     "avx2": "the kernel for AVX2",
     "plain": "the plain kernel, for processors without AVX2",
@@ -36,7 +36,7 @@ def _products() -> list[Finding]:
         kernel = runnable_kernels()[0]
     except (ImportError, RuntimeError):  # told among the versions; not every processor is known
         return [Finding("int8 products", None, "unknown")]
-    return [int8_products(platform.machine(), features), Finding("vector search", kernel, KERNELS[kernel])]
+    return [int8_products(platform.machine(), features), Finding("vector search", kernel, KERNEL_NAMES[kernel])]
 
 
 def int8_products(architecture: str, features: AbstractSet[str]) -> Finding:

@@ -12,9 +12,9 @@ import numpy as np
 
 from rankwell.core.arrays import Floats
 from rankwell.core.errors import RankwellError
-from rankwell.encode.bert import BODY, CLASSIFIER, BertGraph
+from rankwell.encode.bert import BODY, CLASSIFIER
 from rankwell.encode.dequantise import Graph, load_graph, to_float
-from rankwell.encode.export import PAIRS
+from rankwell.encode.export import PAIRS, Export, write_bert
 from rankwell.encode.runtime import OnnxModel
 from rankwell.encode.tokens import Tokens
 
@@ -39,7 +39,7 @@ def restore_weights(source: Path, config: Mapping[str, Any], task: str) -> tuple
         file.write_bytes(plain.SerializeToString())
         expected = _outputs(file, task)
         for candidate in _configurations(weights, config, task):
-            file.write_bytes(_written(weights, candidate, task))
+            file.write_bytes(write_bert(weights, candidate, Export(task), str(source)))
             if np.allclose(_outputs(file, task), expected, atol=NEAR, rtol=NEAR):
                 return weights, candidate
     raise RankwellError(f"{source}: expected a BERT, found a graph that computes something else")
@@ -108,13 +108,6 @@ def _configurations(weights: Mapping[str, Floats], config: Mapping[str, Any], ta
     for heads in dict.fromkeys([*told, *likely]):
         if heads and hidden % heads == 0:
             yield {"hidden_act": "gelu", "layer_norm_eps": 1e-12, **known, **sizes, "num_attention_heads": heads}
-
-
-def _written(weights: Mapping[str, Floats], config: Mapping[str, Any], task: str) -> bytes:
-    graph = BertGraph(weights, config, "restored weights", padded=False)
-    if task == PAIRS:
-        return graph.classifier(CLASSIFIER)
-    return graph.encoder(int(config["num_hidden_layers"]), first_only=False)
 
 
 def _outputs(file: Path, task: str) -> Floats:

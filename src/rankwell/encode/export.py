@@ -12,11 +12,13 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from rankwell.core.arrays import Floats
 from rankwell.core.errors import ParameterError, RankwellError
 from rankwell.core.files import atomic_write
 from rankwell.core.fingerprint import fingerprint
@@ -25,6 +27,7 @@ from rankwell.encode import bert
 from rankwell.encode.dequantise import can_saturate, load_graph, to_float
 from rankwell.encode.folder import FP32, INT8, TORCH_WEIGHTS, ModelFolder
 from rankwell.encode.quantise import quantise as quantise_graph
+from rankwell.encode.weights import read_weights
 
 log = logging.getLogger(__name__)
 
@@ -42,9 +45,8 @@ class Export:
     padded: bool = False  # for programs that put texts of several lengths into one batch
     steady: bool = False  # sums in the same order on every processor, as int8 needs them
 
-    def layer_of(self, folder: ModelFolder) -> int:
-        """The layer counted from 1."""
-        layers = int(folder.config.get("num_hidden_layers", 0))
+    def layer_of(self, layers: int) -> int:
+        """The layer counted from 1, of a model with so many."""
         wanted = self.layer if self.layer > 0 else layers + 1 + self.layer
         if not 1 <= wanted <= layers:
             raise ParameterError("layer", expected=f"a number from 1 to {layers}, or -1 for the last", found=self.layer)
@@ -64,49 +66,58 @@ def exported(folder: ModelFolder, wanted: Export) -> Path:
 
 def make(folder: ModelFolder, wanted: Export, file: Path) -> None:
     """Write the ONNX file of a folder's weights."""
-    if wanted.precision == INT8 and not _keeps_int8(folder, file):
-        with tempfile.TemporaryDirectory() as scratch:
-            plain = Path(scratch) / "model.onnx"
-            make(folder, replace(wanted, precision=FP32, steady=True), plain)
-            quantise(plain, file)
-    elif wanted.precision == FP32 and folder.torch_weights is None:
-        _make_plain(folder, file)
-    elif wanted.precision == FP32 and writable_without_torch(folder):
+    if wanted.precision == INT8:
+        _make_int8(folder, wanted, file)
+    elif folder.torch_weights is None:
+        _make_from_onnx(folder, wanted, file)
+    elif writable_without_torch(folder):
+        head = bert.NEXT_SENTENCE if folder.next_sentence else bert.CLASSIFIER
+        graph = write_bert(read_weights(folder.torch_weights), folder.config, wanted, folder.name, head)
         with atomic_write(file) as opened:
-            opened.write(_written(folder, wanted))
-    elif wanted.precision == FP32:
+            opened.write(graph)
+    else:
         from rankwell.encode.torch_export import export_with_torch
 
         with _scratch_beside(file) as part:
             export_with_torch(folder, wanted.task, wanted.layer, part)
 
 
-def _keeps_int8(folder: ModelFolder, file: Path) -> bool:
-    """Copy a folder's int8 graph where it is all there is and can be run as it is, on every processor or at all."""
-    source = folder.onnx_files.get(INT8)
-    if source is None or folder.torch_weights is not None or FP32 in folder.onnx_files:
-        return False
-    graph = load_graph(source)
-    if can_saturate(graph):
+def _make_int8(folder: ModelFolder, wanted: Export, file: Path) -> None:
+    """int8 of the weights in fp32. An int8 file that cannot be brought back to fp32 is run as it is."""
+    with tempfile.TemporaryDirectory() as scratch:
+        plain = Path(scratch) / "model.onnx"
         try:
-            to_float(graph)
+            make(folder, replace(wanted, precision=FP32, steady=True), plain)
         except RankwellError as error:
-            log.warning("%s: run as it is, with other scores on processors without VNNI: %s", source, error)
+            if folder.torch_weights is not None or set(folder.onnx_files) != {INT8}:
+                raise
+            source = folder.onnx_files[INT8]
+            if can_saturate(load_graph(source)):
+                log.warning("%s: run as it is, with other scores on processors without VNNI: %s", source, error)
+            _copy(source, file)
         else:
-            return False
-    _copy(source, file)
-    return True
+            quantise(plain, file)
 
 
-def _make_plain(folder: ModelFolder, file: Path) -> None:
-    """fp32 of a folder that has ONNX files only."""
-    if FP32 in folder.onnx_files:
-        _copy(folder.onnx_files[FP32], file)
-    elif INT8 in folder.onnx_files:
-        with atomic_write(file) as opened:
-            opened.write(to_float(load_graph(folder.onnx_files[INT8])).SerializeToString())
-    else:
+def _make_from_onnx(folder: ModelFolder, wanted: Export, file: Path) -> None:
+    """fp32 of a folder that has ONNX files only: the file's own graph, or ours where sums must be steady."""
+    source = folder.onnx_files.get(FP32) or folder.onnx_files.get(INT8)
+    if source is None:
         raise RankwellError(f"{folder.path}: expected weights (*.onnx, {', '.join(TORCH_WEIGHTS)}), found none")
+    graph = _steady_bert(source, folder, wanted) if wanted.steady else None
+    with atomic_write(file) as opened:
+        opened.write(graph or to_float(load_graph(source)).SerializeToString())
+
+
+def _steady_bert(source: Path, folder: ModelFolder, wanted: Export) -> bytes | None:
+    """The BERT of an ONNX file in a graph of our own; None where it is something else."""
+    from rankwell.encode.bert_weights import restore_weights  # which writes graphs with `write_bert`
+
+    try:
+        weights, config = restore_weights(source, folder.config, wanted.task)
+    except RankwellError:
+        return None
+    return write_bert(weights, config, wanted, folder.name)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -126,17 +137,16 @@ def quantise(source: Path, target: Path) -> None:
         file.write(quantise_graph(load_graph(source)).SerializeToString())
 
 
-def _written(folder: ModelFolder, wanted: Export) -> bytes:
-    from rankwell.encode.weights import read_weights
-
-    weights = read_weights(folder.torch_weights or Path())
-    graph = bert.BertGraph(weights, folder.config, folder.name, padded=wanted.padded, steady=wanted.steady)
+def write_bert(
+    weights: Mapping[str, Floats], config: Mapping[str, Any], wanted: Export, name: str, head: str = bert.CLASSIFIER
+) -> bytes:
+    """The graph of a plain BERT in fp32; `head` is where the weights of a cross-encoder's last layer are."""
+    graph = bert.BertGraph(weights, config, name, padded=wanted.padded, steady=wanted.steady)
     if wanted.task == TEXTS:
-        return graph.encoder(wanted.layer_of(folder), first_only=wanted.first_only)
-    head = bert.NEXT_SENTENCE if folder.next_sentence else bert.CLASSIFIER
-    if not any(name.startswith(f"{head}.") for name in weights):
+        return graph.encoder(wanted.layer_of(int(config.get("num_hidden_layers", 0))), first_only=wanted.first_only)
+    if not any(weight.startswith(f"{head}.") for weight in weights):
         raise RankwellError(
-            f"{folder.name}: expected a cross-encoder with weights {head}.*, found an encoder without that head: "
+            f"{name}: expected a cross-encoder with weights {head}.*, found an encoder without that head: "
             "fine-tune it first"
         )
     return graph.classifier(head)

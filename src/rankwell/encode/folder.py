@@ -25,7 +25,10 @@ POOLINGS = {
 NEXT_SENTENCE = ("NextSentencePrediction", "ForPreTraining")  # heads that were trained to tell the next sentence
 LONGEST = 512  # tokens, where nothing else is said
 QUANTISED = b"QuantizeLinear"  # part of the name of an operation that every int8 graph has
-TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
+TOKENIZER = (  # the files of a tokenizer, of whatever kind
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model"),
+)
 TORCH_WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rankwell.core import RankwellError
-from rankwell.encode.folder import ModelFolder
+from rankwell.encode.folder import TOKENIZER, ModelFolder
 from rankwell.encode.torch_model import FROM_FOLDER
 from rankwell.train.masking import Tokens
-from rankwell.train.starting_model import TOKENIZER_FILES
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,6 @@ def open_mask_tokenizer(folder: ModelFolder) -> MaskTokenizer:
 
 def copy_tokenizer(source: Path, out: Path) -> None:
     """The files of a tokenizer, as they are."""
-    for name in TOKENIZER_FILES:
+    for name in TOKENIZER:
         if (source / name).is_file():
             shutil.copyfile(source / name, out / name)

@@ -10,17 +10,13 @@ from typing import Any
 import orjson
 
 from rankwell.core import ParameterError, RankwellError
-from rankwell.encode.folder import ModelFolder
+from rankwell.encode.folder import TOKENIZER, ModelFolder
 from rankwell.encode.torch_model import FROM_FOLDER
 from rankwell.train.dropout import with_dropout
 from rankwell.train.loading import load_model
 
 log = logging.getLogger(__name__)
 
-TOKENIZER_FILES = (
-    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
-    *("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model"),
-)
 LONGEST, USUAL = 512, 256  # tokens, where nothing else is said
 
 
@@ -100,7 +96,7 @@ def longest_input(folder: ModelFolder) -> int:
 
 def copy_tokenizer(source: Path, target: Path, max_tokens: int) -> None:
     """Put a tokenizer beside new weights; it says how many tokens they were trained with."""
-    for name in TOKENIZER_FILES:
+    for name in TOKENIZER:
         if (source / name).is_file():
             shutil.copy(source / name, target / name)
     config = {**_tokenizer_config(source), "model_max_length": max_tokens}
