@@ -22,12 +22,12 @@ demo: $(VENV)/ready  ## the whole loop on the bundled collection, and a page at 
 test: setup  ## what everyone runs: quick, no servers
 	$(PYTEST) -n auto -m "not slow and not long"
 
-test-all: setup-all test-processors  ## adds kills, browsers, servers, long property tests and emulated processors
+test-all: setup-all test-processors  ## adds kills, browsers, servers, Schemathesis, whole trainings and emulated processors
 	$(PYTEST) -n auto --dist loadgroup -m "slow and not long"
-	$(PYTEST) -n auto -m "hypothesis and not slow and not long" --hypothesis-profile thorough
 
-test-long: setup-all  ## soaks, fuzzing and third-party libraries; pytest's 5 means that there are none
-	$(PYTEST) -m long || [ $$? -eq 5 ]
+test-long: setup-all  ## soaks, fuzzing, third-party libraries, and the quick property tests with more examples
+	$(PYTEST) -n auto -m long
+	$(PYTEST) -n auto -m "hypothesis and not slow and not long" --hypothesis-profile thorough
 
 test-versions: setup  ## the quick tests with other versions of Python, where they are here
 	$(BIN)/python tests/versions.py

@@ -26,12 +26,11 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from rankwell.assess.creation import write_study_database
-from rankwell.assess.material import Material
-from rankwell.assess.store import Store, open_store
-from rankwell.assess.study import Study
+from rankwell.apps.web import Session, Sessions
 from rankwell.core import Judgments
-from rankwell.web import Session, Sessions
+from rankwell.judging.creation import Material, write_study_database
+from rankwell.judging.store import Store, open_store
+from rankwell.judging.study import Study
 
 WORDS = ("fever", "cold", "zinc", "rest", "doctor", "virus", "days", "the", "of", "and", "helps", "against")
 PASSAGES = 20

@@ -62,7 +62,7 @@ class Given:
 def made(data: Path, count: int) -> Vectors:
     """Sentences of the collections in a folder as vectors."""
     from rankwell.core import Progress
-    from rankwell.encode import TextEncoder
+    from rankwell.models.base import TextEncoder
 
     found = dict.fromkeys(sentences(data))
     chosen = np.random.default_rng(1).permutation(list(found))[: count + QUERIES].tolist()
@@ -84,8 +84,8 @@ def sentences(data: Path) -> Iterator[str]:
 def rankwell(vectors: Vectors, folder: Path) -> Any:
     """An index of documents that are nothing but their vectors."""
     from rankwell import Document
-    from rankwell.dense import embed
     from rankwell.index import Index, IndexWriter
+    from rankwell.vectors import embed
 
     with IndexWriter(folder) as writer:
         for number in range(len(vectors)):
@@ -95,7 +95,7 @@ def rankwell(vectors: Vectors, folder: Path) -> Any:
 
 def by_kernel(embeddings: Any, name: str) -> Search:
     """Our search with a named kernel, whatever this processor would choose."""
-    from rankwell.dense.loading import kernels, runnable_kernels
+    from rankwell.vectors.exact import kernels, runnable_kernels
 
     if name not in runnable_kernels():
         raise SystemExit(f"--kernel: expected one of {', '.join(runnable_kernels())}, found {name}")
@@ -181,10 +181,10 @@ def exact(embeddings: Any, vectors: Vectors, queries: Vectors, rounds: int, kern
 
 def approximate(embeddings: Any, vectors: Vectors, queries: Vectors, truth: Any, rounds: int) -> None:
     """The graph, at the width where it finds what is wanted."""
-    import onnxruntime  # noqa: F401 -- before usearch, see rankwell.dense.graph
+    import onnxruntime  # noqa: F401 -- before usearch, see rankwell.vectors.graph
     from usearch.index import Index
 
-    from rankwell.dense import connect
+    from rankwell.vectors import connect
 
     started = time.perf_counter()
     embeddings = connect(embeddings.index)

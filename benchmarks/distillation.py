@@ -139,11 +139,11 @@ def measure(data: Path, teacher: str, out: Path, threads: int) -> None:
 
 
 def table(models: dict[str, str], runs: dict[str, Path], judged: Path, pairs: Path, threads: int) -> str:
-    """As S4's table 5.6: how good, how much of the teacher is kept, how fast, how large."""
+    """As the document-ranking study's table 5.6: how good, how much of the teacher is kept, how fast, how large."""
     from rankwell.collections import read_qrels, read_run
-    from rankwell.evaluate import evaluate
-    from rankwell.train import open_pairs
-    from rankwell.train.distil_speed import compare_speed
+    from rankwell.evaluation import evaluate
+    from rankwell.models.distillation.speed import compare_speed
+    from rankwell.models.learning.pairs import open_pairs
 
     qrels = read_qrels(judged)
     found = {name: evaluate(qrels, read_run(run), ["nDCG@10"]).mean("nDCG@10") for name, run in runs.items()}

@@ -67,7 +67,7 @@ class Rankwell:
 
     def prepare(self, queries: Sequence[str], match: str) -> list[Any] | None:
         """Plain text; loads the kernels, which a single search does without."""
-        from rankwell.index.loading import kernels
+        from rankwell.index.compiled import kernels
 
         kernels()
         self.index.search(queries[0], 10, self.scorings[match])

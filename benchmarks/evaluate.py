@@ -32,7 +32,7 @@ Tool = Callable[[str, str], Means]
 def rankwell() -> Tool:
     """Our own."""
     from rankwell.collections import read_qrels, read_run
-    from rankwell.evaluate import evaluate
+    from rankwell.evaluation import evaluate
 
     def measure(qrels: str, run: str) -> Means:
         result = evaluate(read_qrels(qrels), read_run(run), MEASURES)

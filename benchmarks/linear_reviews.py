@@ -3,7 +3,7 @@
 python benchmarks/linear_reviews.py COLLECTION... [--together]
 
 A collection has reviews as queries, and judgments that say which records were included. The four models read query +
-abstract (QA) or query + title + abstract (QTA), as they are or cleaned as in S3; all else is set as S3 sets it
+abstract (QA) or query + title + abstract (QTA), as they are or cleaned; all else as in the systematic-review study
 (1-3 grams, min_df 8), and nothing was chosen by looking at the result. With --together the reviews of all collections
 are one set, so that a model has more reviews to learn from.
 """
@@ -21,11 +21,11 @@ from sklearn.linear_model import LogisticRegression
 
 from rankwell.collections import open_collection
 from rankwell.core import Document, Judgments, Run
-from rankwell.evaluate import Comparison, compare
-from rankwell.evaluate.significance import PairedDifference
-from rankwell.rerank import Words
-from rankwell.reviews.screening.topic import topic_scores
-from rankwell.train import LinearSettings
+from rankwell.evaluation import Comparison, compare
+from rankwell.evaluation.significance import PairedDifference
+from rankwell.models.linear.scorer import Words
+from rankwell.models.linear.training import LinearSettings
+from rankwell.reviews.screening.rankers import topic_scores
 
 MEASURES = ("AP", "AUC(by='query')")
 TEXT = ("text", "abstract")
@@ -93,7 +93,7 @@ def show(reviews: Sequence[Review]) -> None:
 def left_out(reviews: Sequence[Review], fields: tuple[str, ...], *, cleaned: bool) -> list[Sequence[float]]:
     """The scores of each review's records by a model of all other reviews.
 
-    What `rankwell.train.fit_linear` does, but that words are counted once and not again for every review left out.
+    As `fit_linear` of `rankwell.models.linear.training`, but words are counted once, not for every review left out.
     """
     words, settings = Words(cleaned=cleaned), LinearSettings()
     texts = [words.text(review.topic, record.text(*fields)) for review in reviews for record in review.records]

@@ -27,7 +27,7 @@ from pathlib import Path
 AGGREGATES = ("avg", "max", "attn", "transformer")
 SCORES = ("first", "max", "mean")
 HELD_OUT = 120  # training claims that choose steps
-DEPTH = 20  # documents of a query that are re-ranked, as in S4
+DEPTH = 20  # documents of a query that are re-ranked, as in the document-ranking study
 DOCUMENTS = 8  # in a batch of PARADE
 PASSAGES = ["--passages", "50:25"]
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwell.encode import find_model
+from rankwell.models.base import find_model
 
 WORDS = """
 patient fever infection treatment risk cell protein virus vaccine trial dose group effect study result blood heart lung
@@ -59,7 +59,7 @@ def contestants(folder: Path, threads: int, *, onnx: bool) -> dict[str, Score]:
     import torch
     from sentence_transformers import CrossEncoder
 
-    from rankwell.encode import PairScorer
+    from rankwell.models.base import PairScorer
 
     torch.set_num_threads(threads)
     identity = torch.nn.Identity()
@@ -117,8 +117,9 @@ def throughput(name: str, everyone: dict[str, Score], count: int, rounds: int, c
 
 START = {
     "CrossEncoder": "from sentence_transformers import CrossEncoder\nCrossEncoder({0!r}).predict([('a', 'b')])",
-    "Rankwell fp32": "from rankwell.encode import PairScorer; PairScorer({0!r}).logits([('a', 'b')])",
-    "Rankwell int8": "from rankwell.encode import PairScorer; PairScorer({0!r}, precision='int8').logits([('a', 'b')])",
+    "Rankwell fp32": "from rankwell.models.base import PairScorer; PairScorer({0!r}).logits([('a', 'b')])",
+    "Rankwell int8": "from rankwell.models.base import PairScorer\n"
+    "PairScorer({0!r}, precision='int8').logits([('a', 'b')])",
 }
 
 

@@ -23,16 +23,8 @@ from pathlib import Path
 
 import engine_corpus
 from rankwell.core import Document, Judgments, Queries, Query, Run
-from rankwell.train import (
-    Labelled,
-    Negatives,
-    Pairs,
-    SelfSupervised,
-    Sources,
-    Spool,
-    write_labelled,
-    write_self_supervised,
-)
+from rankwell.models.learning.pairs import Pairs
+from rankwell.training import Labelled, Negatives, SelfSupervised, Sources, Spool, write_labelled, write_self_supervised
 
 TITLE = 8  # words
 EACH = 5  # pairs of a query that has judgments

@@ -25,11 +25,11 @@ import numpy as np
 
 from rankwell.collections import open_collection, read_qrels, read_queries, read_run
 from rankwell.core import Queries, Run
-from rankwell.encode import PairScorer, TextEncoder
-from rankwell.evaluate import evaluate
+from rankwell.evaluation import evaluate
 from rankwell.index import Index, IndexWriter
-from rankwell.rank import BM25
-from rankwell.rerank import CrossEncoder
+from rankwell.models.base import PairScorer, TextEncoder
+from rankwell.models.cross_encoder.ranking import CrossEncoder
+from rankwell.retrieve import BM25
 
 CROSS_ENCODER, BI_ENCODER = "ms-marco-minilm-l12", "bge-small-en"
 PRECISIONS = ("fp32", "int8")

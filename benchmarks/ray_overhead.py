@@ -19,9 +19,9 @@ from collections.abc import Callable
 import numpy as np
 import psutil
 
-from rankwell.encode import load_pair_scorer, load_text_encoder
-from rankwell.scale import Cluster, Encoding, RemoteEncoder, connected
-from rankwell.scale.pair_scoring import PairScoring, RemoteScorer
+from rankwell.models.base import load_pair_scorer, load_text_encoder
+from rankwell.ray import Cluster, Encoding, RemoteEncoder, connected
+from rankwell.ray.encoding import PairScoring, RemoteScorer
 
 WORDS = ["patient", "fever", "infection", "treatment", "risk", "cell", "protein", "virus", "vaccine", "trial", "dose"]
 Work = Callable[[], np.ndarray]

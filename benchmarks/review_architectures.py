@@ -1,4 +1,4 @@
-"""The four S3 architectures on systematic reviews, as S3's table 5.1: each review ranked by models of the others.
+"""The four review rankers on systematic reviews: each review ranked by models of the others.
 
 python benchmarks/review_architectures.py COLLECTION... --model FOLDER --out FOLDER
 
@@ -25,12 +25,15 @@ import orjson
 
 from rankwell.collections import open_collection
 from rankwell.core import Document, Judgments, Run
-from rankwell.evaluate import compare, evaluate
-from rankwell.rerank.architectures import ArchitectureScorer, DocumentParts, Example
-from rankwell.reviews.screening.topic import topic_scores
-from rankwell.train import LinearSettings, Pair, Pairs, PairsWriter, open_pairs, train_linear
-from rankwell.train.architecture import train_architecture
-from rankwell.train.architecture_settings import ArchitectureSettings
+from rankwell.evaluation import compare, evaluate
+from rankwell.models.learning.pairs import Pair, Pairs, open_pairs
+from rankwell.models.learning.pairs_writer import PairsWriter
+from rankwell.models.linear.training import LinearSettings, train_linear
+from rankwell.models.review_rankers.examples import ArchitectureSettings
+from rankwell.models.review_rankers.inputs import DocumentParts, Example
+from rankwell.models.review_rankers.scorer import ArchitectureScorer
+from rankwell.models.review_rankers.training import train_architecture
+from rankwell.reviews.screening.rankers import topic_scores
 
 BASELINES = ("BM25", "TF-IDF + LR")
 ARCHITECTURES: dict[str, dict[str, Any]] = {

@@ -103,7 +103,8 @@ def measure(kind: str, folder: Path, size: int, queries: int) -> dict[str, Any]:
             "bytes": sum(index.info()["bytes"].values()),
             "search": searches(index, asked, None, []),
         }
-    from rankwell.clickhouse import open_index, push
+    from rankwell.clickhouse import push
+    from rankwell.index import open_index
 
     expected = {k: [index.search(query, k).docnos.tolist() for query in asked] for k in DEPTHS}
     with place(kind, folder, size) as (address, servers):
@@ -140,7 +141,7 @@ def table(found: dict[str, Any]) -> None:
 
 def draw(found: dict[str, Any], out: Path) -> None:
     """Two pictures, a line for each place: the median time by documents, and by k for the size in the middle."""
-    from rankwell.plots.lines import Line, lines
+    from rankwell.report.pictures.lines import Line, lines
 
     sizes = sorted({int(name.split(" ")[0]) for name in found})
     middle = sizes[len(sizes) // 2]

@@ -33,8 +33,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwell.collections import open_collection
-from rankwell.evaluate.significance.interval import t_interval
-from rankwell.reviews.screening import Effort, Labelled, Learner, labelled_reviews, simulate, starts
+from rankwell.evaluation.significance.interval import t_interval
+from rankwell.reviews.screening import Effort, LabelledReview, Learner, labelled_reviews, simulate, starts
 
 # Runs under ASReview's Python: a CSV file and the known records in, the order and its seconds out.
 INSIDE = """
@@ -68,14 +68,14 @@ class Measured(NamedTuple):
     seconds: float
 
 
-def ours(review: Labelled, known: Sequence[int], number: int, again: float) -> Measured:
+def ours(review: LabelledReview, known: Sequence[int], number: int, again: float) -> Measured:
     """One simulation from the texts on."""
     begun = time.process_time()
     found = simulate(review, Learner(review.records, review.topic).scores, known, again)
     return Measured("rankwell", review.name, number, found.effort.wss95, time.process_time() - begun)
 
 
-def theirs(review: Labelled, file: Path, known: Sequence[int], number: int, program: str) -> Measured:
+def theirs(review: LabelledReview, file: Path, known: Sequence[int], number: int, program: str) -> Measured:
     """The command, and the order in its project file."""
     project = file.with_name(f"{number}.asreview")
     places = [str(place) for place in known]
@@ -93,7 +93,7 @@ def theirs(review: Labelled, file: Path, known: Sequence[int], number: int, prog
     return Measured("asreview", review.name, number, saved(review, order, known), seconds)
 
 
-def inside(review: Labelled, file: Path, known: Sequence[int], number: int, program: str) -> Measured:
+def inside(review: LabelledReview, file: Path, known: Sequence[int], number: int, program: str) -> Measured:
     """The same through the Python API."""
     python = Path(program).absolute().with_name("python")
     command = [str(python), "-c", INSIDE, str(file), *(str(place) for place in known)]
@@ -101,7 +101,7 @@ def inside(review: Labelled, file: Path, known: Sequence[int], number: int, prog
     return Measured("inside", review.name, number, saved(review, answer["order"], known), answer["seconds"])
 
 
-def saved(review: Labelled, order: Sequence[int], known: Sequence[int]) -> float:
+def saved(review: LabelledReview, order: Sequence[int], known: Sequence[int]) -> float:
     """WSS@95 of an order, without what was known, with what was never looked at behind it."""
     if list(order[: len(known)]) != list(known):
         raise SystemExit(f"{review.name}: expected the known records {list(known)} first, found {order[: len(known)]}")
@@ -109,7 +109,7 @@ def saved(review: Labelled, order: Sequence[int], known: Sequence[int]) -> float
     return Effort(review.included[[*order[len(known) :], *rest]]).wss95
 
 
-def write_table(folder: Path, review: Labelled, titles: dict[str, tuple[str, str]]) -> Path:
+def write_table(folder: Path, review: LabelledReview, titles: dict[str, tuple[str, str]]) -> Path:
     """The review as the table that ASReview reads."""
     folder.mkdir()
     file = folder / "records.csv"
@@ -183,9 +183,9 @@ class Journal:
         return self.kept[key]
 
 
-def read(sources: Sequence[str], folder: Path) -> list[tuple[Labelled, Path]]:
+def read(sources: Sequence[str], folder: Path) -> list[tuple[LabelledReview, Path]]:
     """All reviews, each with its table."""
-    found: list[tuple[Labelled, Path]] = []
+    found: list[tuple[LabelledReview, Path]] = []
     for source in sources:
         collection = open_collection(source)
         titles = {

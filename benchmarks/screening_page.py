@@ -31,8 +31,7 @@ import numpy as np
 
 from rankwell.reviews import Reference
 from rankwell.reviews.screening.store import Project, open_project
-from rankwell.reviews.screening.store_database import moment
-from rankwell.reviews.screening.store_tables import DecisionRow
+from rankwell.reviews.screening.tables import DecisionRow, moment
 
 FORM = re.compile(r'class="decide" method="post" action="([^"]+)"')
 TOKEN = re.compile(r'name="csrf" value="([^"]+)"')

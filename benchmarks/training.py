@@ -20,7 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rankwell.train import Pair, Pairs, PairsWriter, open_pairs
+from rankwell.models.learning.pairs import Pair, Pairs, open_pairs
+from rankwell.models.learning.pairs_writer import PairsWriter
 
 BATCH = 16
 PLAIN, OURS = "plain Hugging Face Trainer", "rankwell train cross-encoder"
@@ -108,7 +109,8 @@ def plain(model: Path, pairs: Pairs, max_tokens: int, scratch: Path) -> tuple[fl
 
 def ours(model: Path, pairs: Pairs, max_tokens: int, scratch: Path, threads: int) -> tuple[float, float]:
     """`rankwell train cross-encoder`."""
-    from rankwell.train import CrossEncoderSettings, hugging_face, train_cross_encoder
+    from rankwell.models.cross_encoder.training import CrossEncoderSettings, train_cross_encoder
+    from rankwell.models.learning import hugging_face
 
     clock = Clock()
     settings = CrossEncoderSettings(epochs=1, batch_size=BATCH, max_tokens=max_tokens, threads=threads, onnx=False)
@@ -140,7 +142,7 @@ def main() -> None:
     import torch
     import transformers
 
-    from rankwell.encode import find_model
+    from rankwell.models.base import find_model
 
     torch.set_num_threads(given.threads)
     transformers.logging.set_verbosity_error()

@@ -1,11 +1,12 @@
-"""Pairs for the S3 architectures: documents in parts, three relevant ones a query, told by their words."""
+"""Pairs for the review rankers: documents in parts, three relevant ones a query, told by their words."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
 
-from rankwell.train import Pair, Pairs, PairsWriter, open_pairs
+from rankwell.models.learning.pairs import Pair, Pairs, open_pairs
+from rankwell.models.learning.pairs_writer import PairsWriter
 from tiny_models import FILLERS, TOPICS
 
 

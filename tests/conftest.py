@@ -12,7 +12,7 @@ from hypothesis import settings
 from needs import require
 from rankwell.core import home
 
-# Machines are shared: a slow example is no mistake. Each run draws other examples; `make test-all` draws more of them.
+# Machines are shared: a slow example is no mistake. Each run draws other examples; `make test-long` draws more of them.
 settings.register_profile("quick", deadline=None, max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=100)
 settings.load_profile("quick")

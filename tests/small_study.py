@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rankwell.studies import Machine, Settings, StudyFolder, parse_study, results, run_study
-from rankwell.studies.report import Report, numbers
+from rankwell.studies import Machine, RunSettings, StudyFolder, parse_study, results, run_study
+from rankwell.studies.report.report import Report, numbers
 
 DISEASES = ("fever", "cough", "measles", "asthma", "gout", "mumps", "rickets", "scurvy")
 
@@ -82,7 +82,7 @@ def begun(folder: Path, text: str = STUDY, *, budget: str | None = None, data: P
     file = parse_study(text, "made-up.toml", "made-up").within(budget)
     found = StudyFolder(folder / "study")
     place = data or write_collection(folder / "data")
-    found.begin(file, Settings("made-up", budget, str(place)))
+    found.begin(file, RunSettings("made-up", budget, str(place)))
     return found
 
 

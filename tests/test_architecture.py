@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
 import rankwell
+from rankwell.core import Document
+from rankwell.index import IndexWriter
 
 SOURCE = Path(rankwell.__file__).parent
 
@@ -20,27 +24,22 @@ MAY_IMPORT = {
     "core": (),
     "collections": ("core",),
     "analysis": ("core",),
-    "evaluate": ("collections",),
-    "plots": ("core",),
-    "encode": ("core",),
+    "evaluation": ("collections",),
     "index": ("collections", "analysis"),
-    "dense": ("index", "encode"),
-    "clickhouse": ("index", "dense"),
-    "match": ("dense", "clickhouse"),
-    "rank": ("match",),
-    "rerank": ("encode", "index"),
-    "pipelines": ("rank", "rerank"),
-    "tune": ("rank", "rerank", "evaluate"),
-    "report": ("evaluate", "plots", "encode"),
-    "doctor": ("dense",),
-    "train": ("tune", "report"),
-    "web": ("core",),
-    "assess": ("web", "report"),
-    "reviews": ("web", "train"),
-    "serve": ("web", "pipelines", "evaluate"),
-    "scale": ("studies",),
-    "studies": ("pipelines", "train", "assess", "reviews"),
-    "cli": ("studies", "scale", "pipelines", "doctor", "train", "assess", "reviews", "serve"),
+    "report": ("evaluation",),
+    "models": ("index", "report"),
+    "vectors": ("models",),
+    "clickhouse": ("vectors",),
+    "retrieve": ("vectors",),
+    "pipelines": ("retrieve",),
+    "training": ("pipelines",),
+    "judging": ("report",),
+    "reviews": ("training",),
+    "studies": ("reviews", "judging"),
+    "ray": ("studies",),
+    "apps": ("pipelines", "reviews", "judging"),
+    "doctor": ("vectors",),
+    "cli": ("clickhouse", "ray", "apps", "doctor"),
 }
 HEAVY = ("torch", "numba", "onnxruntime", "matplotlib", "pandas", "pyarrow", "scipy", "sklearn", "ir_datasets")
 HEAVY += ("sqlalchemy", "alembic", "transformers", "sentence_transformers", "fastapi", "ray")
@@ -84,6 +83,9 @@ def test_no_package_imports_upward(package: str) -> None:
 @pytest.mark.parametrize("package", ["rankwell", *(f"rankwell.{name}" for name in packages())])
 def test_public_names_are_exported_and_sorted(package: str) -> None:
     module = importlib.import_module(package)
+    if not hasattr(module, "__all__"):
+        assert not [name for name in vars(module) if name[0].isupper()], "a package that exports nothing is only a room"
+        return
     assert list(module.__all__) == sorted(module.__all__, key=_constants_classes_functions)
     assert all(hasattr(module, name) for name in module.__all__)
     modules = {info.name for info in pkgutil.iter_modules(module.__path__)}
@@ -110,10 +112,10 @@ def _is_exported(module: object, name: str) -> bool:
         "import rankwell",
         "import rankwell.cli",
         "import rankwell.report",
-        "import rankwell.evaluate",
+        "import rankwell.evaluation",
         "import rankwell.analysis",
-        "import rankwell.tune",
-        "import rankwell.assess",
+        "import rankwell.pipelines",
+        "import rankwell.judging",
     ],
 )
 def test_importing_loads_nothing_heavy(program: str) -> None:
@@ -131,6 +133,23 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import rankwell.retrieve",
+        "import rankwell.pipelines",
+        "import rankwell.apps.search.searcher",
+        "from rankwell.cli import app; app(['search', 'papers', 'fever'], standalone_mode=False)",
+    ],
+)
+def test_an_index_in_a_folder_needs_no_database(tmp_path: Path, program: str) -> None:
+    with IndexWriter(tmp_path / "papers") as writer:
+        writer.add(Document("d1", {"title": "fever"}))
+    report = f"{program}; import sys; print([name for name in sys.modules if name.startswith('rankwell.clickhouse')])"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_every_file_of_the_source_is_small_enough_to_read() -> None:
     together = {"kernels.py"}  # compiled code stands in one place, so that it is compiled once
     too_long = {
@@ -139,3 +158,61 @@ def test_every_file_of_the_source_is_small_enough_to_read() -> None:
         if file.name not in together and (lines := len(file.read_text(encoding="utf-8").splitlines())) > 400
     }
     assert not too_long
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "architecture.md"
+
+
+def section(title: str) -> str:
+    """The part of the page on architecture that stands below a heading."""
+    _, _, after = PAGE.read_text(encoding="utf-8").partition(f"\n## {title}\n")
+    assert after, f"{PAGE.name} has no section {title!r}"
+    return after.partition("\n## ")[0]
+
+
+def files_in(text: str) -> list[str]:
+    return re.findall(r"`([\w/]+\.(?:py|html|js))`", text)
+
+
+def entries(text: str) -> dict[str, str]:
+    """The rows of a table, by their first column."""
+    rows = [line.strip("| ").split(" | ", 1) for line in text.splitlines() if line.startswith("| ")]
+    return dict(rows[1:])
+
+
+def test_the_page_has_the_table_of_packages() -> None:
+    top = PAGE.read_text(encoding="utf-8").partition("\n## ")[0].partition("\nInside `models`")[0]
+    table = {name.strip("`"): row.rpartition(" | ")[2] for name, row in entries(top).items()}
+    assert table == {name: ", ".join(direct) or "-" for name, direct in MAY_IMPORT.items()}
+
+
+def test_the_walks_name_files_that_exist_and_never_return_to_a_folder() -> None:
+    text = section("Four walks")
+    assert text.count("\n### ") == 4
+    assert [file for file in files_in(text) if not (SOURCE / file).is_file()] == []
+    for walk in re.split(r"\n\n(?!\d)", text):
+        steps = re.findall(r"^\d+\. `([\w/]+)/\w+\.py`", walk, flags=re.MULTILINE)
+        folders = [folder for folder, _ in groupby(steps)]
+        assert len(folders) == len(set(folders)), f"goes back and forth: {folders}"
+
+
+def test_a_change_needs_at_most_three_files() -> None:
+    changes = {what: files_in(files) for what, files in entries(section("To change ..., open ...")).items()}
+    assert list(changes) == [
+        "the default of `b`",
+        "the loss of PARADE",
+        "a column of the comparison table",
+        "the wording of the judging page",
+        "a new file format",
+        "a new measure",
+        "a new model family",
+    ]
+    assert [file for files in changes.values() for file in files if not (SOURCE / file).is_file()] == []
+    assert {what: files for what, files in changes.items() if not 1 <= len(files) <= 3} == {}
+
+
+def test_the_default_of_b_stands_in_the_file_that_the_page_names() -> None:
+    from rankwell.retrieve import BM25
+
+    (file,) = files_in(entries(section("To change ..., open ..."))["the default of `b`"])
+    assert str(BM25.__dataclass_fields__["b"].default) in (SOURCE / file).read_text(encoding="utf-8")

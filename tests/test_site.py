@@ -58,6 +58,13 @@ def test_every_room_is_in_the_picture() -> None:
     assert [room for room in MAY_IMPORT if f">{room}</text>" not in picture] == []
 
 
+def test_the_page_of_parameters_is_what_stages_declare() -> None:
+    sys.path.insert(0, str(ROOT / "website"))
+    from parameters import page
+
+    assert (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8") == page()
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning_and_searched_from_the_disk(copy: Path) -> None:
     done = build(project=copy)

@@ -13,7 +13,7 @@ import pytest
 from needs import require
 
 if TYPE_CHECKING:
-    from rankwell.train import Pairs
+    from rankwell.models.learning.pairs import Pairs
 
 TOPICS = [
     *("fever", "cough", "aspirin", "penicillin", "throat", "heart", "blood", "pressure", "salt", "bees"),
@@ -37,7 +37,8 @@ def needs_torch() -> None:
 
 def topic_pairs(folder: Path, *, queries: int = 40, documents: int = 5, seed: int = 1) -> Pairs:
     """Pairs that can be learnt: of each query's documents the first is relevant, and is told by its words."""
-    from rankwell.train import Pair, PairsWriter, open_pairs
+    from rankwell.models.learning.pairs import Pair, open_pairs
+    from rankwell.models.learning.pairs_writer import PairsWriter
 
     lots = random.Random(seed)  # noqa: S311 -- texts, not secrets
     with PairsWriter(folder, made={"from": "a test"}) as writer:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from rankwell.core import Document, Judgments, Pipeline, Queries, Query, RankwellError, Run, Stage
 
+
 __version__ = "0.1.0.dev0"
 
 __all__ = [

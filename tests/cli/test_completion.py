@@ -91,7 +91,7 @@ def test_a_damaged_home_offers_nothing_and_says_nothing(tmp_path: Path, monkeypa
 
 
 def test_every_offered_measure_can_be_used() -> None:
-    from rankwell.evaluate import parse_measure
+    from rankwell.evaluation import parse_measure
 
     for name, what in completing.measures(""):
         assert what

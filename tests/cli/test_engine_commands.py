@@ -95,7 +95,7 @@ def test_a_batch_of_queries_becomes_a_run_that_can_be_fused_and_tuned() -> None:
         (["search", "index", "--match", "expr:a AND"], "expected"),
         (["search", "index", "x", "--filter", "yaer>1"], "yaer"),
         (["search", "index", "x", "--b", "2"], "b: expected a number from 0 to 1"),
-        (["search", "index", "x", "-k", "0"], "k: expected a number of documents"),
+        (["search", "index", "x", "-k", "0"], "k: expected a whole number from 1"),
         (["rank", "index", "papers.txt", "-o", "r"], "papers.txt"),
         (["get", "index", "p9"], "expected a document 'p9'"),
         (["delete", "index", "p1", "p9"], "none was deleted"),

@@ -17,11 +17,11 @@ from needs import require
 from rankwell.cli import app
 from rankwell.collections import read_run
 from rankwell.core import RankwellError
-from rankwell.dense import embed
-from rankwell.encode import TextEncoder, load_text_encoder, wheels
-from rankwell.encode.description import size_of
-from rankwell.encode.folder import ModelFolder
 from rankwell.index import Index
+from rankwell.models.base import TextEncoder, load_text_encoder, wheels
+from rankwell.models.base.folder import ModelFolder
+from rankwell.models.base.publishing import size_of
+from rankwell.vectors import embed
 
 BI_ENCODER, CROSS_ENCODER = "minilm-l3", "ms-marco-minilm-l12"
 PAPERS = """id,title,abstract

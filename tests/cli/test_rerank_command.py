@@ -99,11 +99,11 @@ def test_an_environment_without_torch_indexes_searches_and_re_ranks(model: str) 
     ("words", "expected"),
     [
         (["--documents", "papers.csv", "--passages", "50:50"], "passages: expected an overlap from 0 to 49"),
-        (["--documents", "papers.csv", "--interpolate", "2"], "alpha: expected a number from 0 to 1, found 2.0"),
+        (["--documents", "papers.csv", "--interpolate", "2"], "interpolate: expected a number from 0 to 1, found 2.0"),
         (["--documents", "papers.csv", "--document", "{titel}"], 'documents (title, abstract), found "{titel}"'),
         (["--documents", "first.trec"], "first.trec"),
         (["--documents", "papers.csv", "--model", "no-such-model"], "no-such-model: expected a folder with a model"),
-        (["--documents", "papers.csv", "--precision", "int4"], 'precision: expected fp32 or int8, found "int4"'),
+        (["--documents", "papers.csv", "--precision", "int4"], 'precision: expected one of fp32, int8, found "int4"'),
         (["--documents", "papers.csv", "--query-field", "question"], "query q1: expected a text named 'question'"),
         ([], 'documents: expected one of --index and --documents, found "neither"'),
     ],

@@ -115,7 +115,7 @@ def test_a_report_of_a_study_that_is_not_finished_says_how_to_go_on(study: Path)
 
 
 def test_what_takes_long_is_asked_for_first(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankwell.studies.cost.MUCH_SECONDS", 0)
+    monkeypatch.setattr("rankwell.studies.plan.cost.MUCH_SECONDS", 0)
     with pytest.raises(RankwellError, match="say --yes, or take a smaller --budget"):
         rankwell("study", "run", study, "--data", "data", "--jobs", "1")
     assert rankwell("study", "run", study, "--data", "data", "--jobs", "1", "--yes")

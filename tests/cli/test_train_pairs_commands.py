@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from rankwell.cli import app
 from rankwell.collections import read_run
 from rankwell.core import RankwellError
-from rankwell.train import open_pairs
+from rankwell.models.learning.pairs import open_pairs
 
 
 def run(*words: str) -> Result:

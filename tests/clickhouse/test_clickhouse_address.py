@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rankwell.clickhouse import is_address, parse_address
+from rankwell.clickhouse import parse_address
 from rankwell.core import ParameterError
+from rankwell.index import scheme_of
 
 
 def test_an_address_has_hosts_a_database_and_settings() -> None:
@@ -56,6 +57,6 @@ def test_an_error_says_what_was_expected(address: str, message: str) -> None:
 
 
 def test_a_folder_is_no_address() -> None:
-    assert not is_address("index/papers")
-    assert not is_address("chdb")
-    assert is_address("chdb:///x")
+    assert scheme_of("index/papers") is None
+    assert scheme_of("chdb") is None
+    assert scheme_of("chdb:///x") == "chdb"

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from clickhouse_servers import Cluster
-from rankwell.clickhouse import open_index, push
+from rankwell.clickhouse import push
 from rankwell.collections import open_collection
 from rankwell.core import Queries, Run, Stage
-from rankwell.index import Index, IndexWriter
-from rankwell.rank import BM25, RM3
+from rankwell.index import Index, IndexWriter, open_index
+from rankwell.retrieve import BM25, RM3
 
 pytestmark = pytest.mark.slow
 
@@ -69,11 +69,13 @@ def same(first: Run, second: Run) -> None:
         np.testing.assert_allclose(first[qid].scores, second[qid].scores, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.long)], ids=["fifth", "all"])
 @pytest.mark.parametrize("name", COLLECTIONS)
 def test_every_ranking_is_the_embedded_index_s(
-    embedded: Callable[[str], tuple[Index, Queries]], place: Callable[[str], str], name: str
+    embedded: Callable[[str], tuple[Index, Queries]], place: Callable[[str], str], name: str, step: int
 ) -> None:
     index, queries = embedded(name)
+    queries = queries.only(list(queries)[::step])
     push(index, place(name))
     there = open_index(place(name))
     weights, expression = COLLECTIONS[name]

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from clickhouse_servers import need_chdb
 from rankwell import Document
+from rankwell.apps.search.access import Keys
+from rankwell.apps.search.application import create_application, create_service
+from rankwell.apps.search.settings import ServeSettings
 from rankwell.cli import app
 from rankwell.index import IndexWriter
-from rankwell.serve.application import create_application, create_service
-from rankwell.serve.keys import Keys
-from rankwell.serve.settings import ServeSettings
 
 PAPERS = {
     "p1": ("Masks and droplets", "Masks stop large droplets, and some small ones.", 2020),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rankwell.clickhouse.address import parse_address
 from rankwell.clickhouse.engine import Engine, open_engine
-from rankwell.clickhouse.literals import Name, literal, sql
+from rankwell.clickhouse.values import Name, literal, sql
 
 HOSTILE = (
     "'; DROP TABLE x; --",

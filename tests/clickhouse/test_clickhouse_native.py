@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from rankwell.clickhouse.address import parse_address
 from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.literals import sql
-from rankwell.clickhouse.native import (
+from rankwell.clickhouse.values import (
     block,
     numbers,
     optional_texts,
     packed,
     read_blocks,
     repeated_texts,
+    sql,
     texts,
     vectors,
 )

@@ -12,15 +12,15 @@ import pytest
 from clickhouse_servers import need_chdb
 from rankwell import Document
 from rankwell.analysis import Analyzer
-from rankwell.clickhouse import open_index, parse_address, push
+from rankwell.clickhouse import parse_address, push
 from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.lock import PushLock
+from rankwell.clickhouse.manifest import PushLock
 from rankwell.clickhouse.tables import Tables
 from rankwell.core import RankwellError
 from rankwell.core.arrays import Floats
-from rankwell.dense import embed
-from rankwell.index import Index, IndexWriter
-from rankwell.rank import BM25, Dense
+from rankwell.index import Index, IndexWriter, open_index
+from rankwell.retrieve import BM25, Dense
+from rankwell.vectors import embed
 
 TEXTS = {"a": "red fox", "b": "red dog", "c": "blue fox", "d": "blue whale", "e": "red red red"}
 
@@ -128,7 +128,7 @@ class Letters:
 
 
 def test_vectors_go_along_and_rank_the_same(tmp_path: Path, chdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankwell.encode.load_text_encoder", lambda model, **settings: Letters())  # noqa: ARG005
+    monkeypatch.setattr("rankwell.models.base.load_text_encoder", lambda model, **settings: Letters())  # noqa: ARG005
     index = index_of(tmp_path, TEXTS)
     embed(index, Letters(), graph=False)
     assert push(index, chdb).vectors == 5
@@ -205,10 +205,11 @@ def test_an_empty_index_can_be_pushed(tmp_path: Path, chdb: str) -> None:
 def test_another_folder_can_be_opened_when_nobody_uses_the_first(tmp_path: Path) -> None:
     """In a process of its own: this one's folder is in use."""
     program = f"""
-from rankwell.clickhouse import open_index, push
+from rankwell.clickhouse import push
+from rankwell.index import open_index
 from rankwell.core import RankwellError
 from rankwell.index import Index
-from rankwell.rank import BM25
+from rankwell.retrieve import BM25
 index = Index.open({str(tmp_path / "index")!r})
 for name in ("one", "two"):
     push(index, f"chdb://{{name}}")

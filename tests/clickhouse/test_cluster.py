@@ -16,13 +16,13 @@ import pytest
 
 from clickhouse_servers import PASSWORD, READER, Cluster, need_servers, running_cluster
 from rankwell import Document
-from rankwell.clickhouse import ShardDownError, UnreachableError, open_index, parse_address, push
+from rankwell.clickhouse import ShardDownError, UnreachableError, parse_address, push
 from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.literals import sql
 from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.values import sql
 from rankwell.core import RankwellError
-from rankwell.index import Index, IndexWriter
-from rankwell.rank import BM25
+from rankwell.index import Index, IndexWriter, open_index
+from rankwell.retrieve import BM25
 
 pytestmark = pytest.mark.slow
 

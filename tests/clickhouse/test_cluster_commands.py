@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from clickhouse_servers import Cluster
 from needs import require
 from rankwell.cli import app
-from rankwell.dense import embed
-from rankwell.encode import load_text_encoder
 from rankwell.index import Index
+from rankwell.models.base import load_text_encoder
+from rankwell.vectors import embed
 from servers import started, stopped
 
 pytestmark = pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -11,12 +10,12 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from needs import require
-from rankwell.cli import app, rank, search
+from rankwell.cli import app, load_command
 from rankwell.clickhouse import push
 from rankwell.core import RankwellError
-from rankwell.dense import embed
-from rankwell.encode import load_text_encoder
 from rankwell.index import Index
+from rankwell.models.base import load_text_encoder
+from rankwell.vectors import embed
 
 BI_ENCODER, CROSS_ENCODER = "minilm-l3", "ms-marco-minilm-l12"
 PAPERS = """id,title,abstract,year,source
@@ -81,7 +80,8 @@ ELSEWHERE = {
 
 def test_no_option_is_forgotten() -> None:
     known = {*OF_WORDS, *OF_VECTORS, *OF_RERANKERS, *OF_RANK, *REFUSED, *ELSEWHERE}
-    assert {*inspect.signature(search).parameters, *inspect.signature(rank).parameters} <= known
+    options = {option.name for command in ("search", "rank") for option in load_command(command).params}
+    assert options <= known
 
 
 def run(*words: str) -> Result:

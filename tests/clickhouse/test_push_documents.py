@@ -16,13 +16,13 @@ from clickhouse_servers import Cluster
 from rankwell import Document
 from rankwell.analysis import Analyzer
 from rankwell.cli import app
-from rankwell.clickhouse import open_index, parse_address, push, push_documents
+from rankwell.clickhouse import parse_address, push, push_documents
 from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.literals import sql
 from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.values import sql
 from rankwell.core import ParameterError, RankwellError
-from rankwell.index import Index, IndexWriter
-from rankwell.rank import BM25
+from rankwell.index import Index, IndexWriter, open_index
+from rankwell.retrieve import BM25
 
 FILLING = Path(__file__).with_name("filling.py")
 QUERIES = {"1": "fever and cough", "2": "mice cell gene trial", "3": "blood"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 from pathlib import Path
 
@@ -10,11 +9,10 @@ import numpy as np
 import pytest
 
 from rankwell import Document
-from rankwell.clickhouse import ClickHouseIndex, open_index, push
+from rankwell.clickhouse import push
 from rankwell.core import ParameterError, RankwellError, Run
-from rankwell.index import Index, IndexWriter, facet_of, is_facet
-from rankwell.match import Asked, filtered, match_ratios, matched
-from rankwell.rank import BM25, RM3, SimilarQueries, SumTfIdf, explain_score
+from rankwell.index import Index, IndexWriter, open_index
+from rankwell.retrieve import BM25, RM3, Asked, SimilarQueries, SumTfIdf, explain_score, filtered, match_ratios, matched
 
 WORDS = ("fever", "cough", "mice", "cell", "drug", "trial", "heart", "blood", "virus", "gene", "bone", "lung", "fox")
 QUERIES = {
@@ -151,15 +149,11 @@ def test_statistics_are_those_of_all_live_documents(embedded: Index, remote: Ind
 
 
 def test_facets_are_the_same(embedded: Index, remote: Index) -> None:
-    from rankwell.clickhouse import facet_of as any_facet_of
-    from rankwell.clickhouse import is_facet as is_any_facet
-
     for name in ("year", "source"):
         ours, theirs = embedded.columns[name], remote.columns[name]
         mask, chosen = (matched("or", Asked("fever"), index) for index in (embedded, remote))
-        assert any_facet_of(theirs, chosen) == facet_of(ours, mask)
-        assert any_facet_of(ours, mask) == facet_of(ours, mask)
-        assert is_any_facet(theirs, len(remote)) == is_facet(ours, len(embedded))
+        assert theirs.facet(chosen) == ours.facet(mask)
+        assert theirs.is_facet(len(remote)) == ours.is_facet(len(embedded))
 
 
 def test_what_is_not_there_is_refused_by_name(remote: Index) -> None:
@@ -180,10 +174,3 @@ def test_what_is_not_there_is_refused_by_name(remote: Index) -> None:
 def test_a_place_without_an_index_says_how_to_fill_it(chdb: str) -> None:
     with pytest.raises(RankwellError, match="rankwell push DIR"):
         open_index(chdb)
-
-
-def test_its_methods_are_those_of_an_embedded_index() -> None:
-    ours = {name: value for name, value in vars(ClickHouseIndex).items() if inspect.isfunction(value)}
-    for name, value in vars(Index).items():
-        if name in ours and not name.startswith("_"):
-            assert list(inspect.signature(ours[name]).parameters) == list(inspect.signature(value).parameters), name

@@ -10,13 +10,13 @@ import pytest
 
 from clickhouse_servers import Cluster, need_keeper, need_servers, running_cluster, running_keeper
 from rankwell import Document
-from rankwell.clickhouse import open_index, parse_address, push, push_documents
+from rankwell.clickhouse import parse_address, push, push_documents
 from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.literals import sql
 from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.values import sql
 from rankwell.core import RankwellError
-from rankwell.index import Index, IndexWriter
-from rankwell.rank import BM25
+from rankwell.index import Index, IndexWriter, open_index
+from rankwell.retrieve import BM25
 
 pytestmark = pytest.mark.slow
 

@@ -11,10 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.collections import Problems, Reading, read_documents, read_qrels, read_queries, read_run
-from rankwell.collections.documents import DOCUMENT_FORMATS
-from rankwell.collections.qrels import QRELS_FORMATS
-from rankwell.collections.queries import QUERY_FORMATS
-from rankwell.collections.runs import RUN_FORMATS
+from rankwell.collections.any_format import DOCUMENT_FORMATS, QRELS_FORMATS, QUERY_FORMATS, RUN_FORMATS
 from rankwell.core import RankwellError
 
 SAMPLES = [

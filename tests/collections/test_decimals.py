@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwell.collections.decimals import decimals
+from rankwell.collections.formats.trec_run import decimals
 
 PLAIN = st.from_regex(r"-?[0-9]{1,7}\.[0-9]{1,8}", fullmatch=True).filter(lambda text: len(text.strip("-")) <= 16)
 

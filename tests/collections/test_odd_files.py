@@ -9,15 +9,7 @@ from pathlib import Path
 import pytest
 from collection_strategies import plain
 
-from rankwell.collections import (
-    Problems,
-    Reading,
-    read_documents,
-    read_qrels,
-    read_queries,
-    read_run,
-    write_documents,
-)
+from rankwell.collections import Problems, Reading, read_documents, read_qrels, read_queries, read_run, write_documents
 from rankwell.core import Document, FormatError, ParameterError, RankwellError
 
 NUMBERS = random.Random(1).sample(range(10**9), 3000)  # noqa: S311 -- lines that do not pack into nothing

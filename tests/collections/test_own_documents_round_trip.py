@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankwell.collections import ColumnChoice, read_documents, write_documents
-from rankwell.collections.guess import guessed
+from rankwell.collections.any_format import guessed
 from rankwell.core import Document, RankwellError
 
 JSON_VALUES = st.recursive(
@@ -102,7 +102,7 @@ def test_fields_of_any_name_come_back_when_they_are_named(name: str, found: list
 
 @pytest.mark.parametrize("name", ["d.jsonl", "d.csv", "d.tsv", "d.parquet"])
 def test_what_was_written_is_recognised_whatever_its_name(tmp_path: Path, name: str) -> None:
-    from rankwell.collections.documents import DOCUMENT_FORMATS
+    from rankwell.collections.any_format import DOCUMENT_FORMATS
 
     write_documents(tmp_path / name, [Document("1", {"title": "one", "text": "some words"}, {"year": 2020})])
     (tmp_path / name).rename(tmp_path / "unknown")

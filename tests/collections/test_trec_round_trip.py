@@ -9,14 +9,7 @@ from collection_strategies import ANY_TEXT, COLUMN_IDS, WORDS, documents, judgme
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwell.collections import (
-    read_documents,
-    read_qrels,
-    read_queries,
-    write_documents,
-    write_qrels,
-    write_queries,
-)
+from rankwell.collections import read_documents, read_qrels, read_queries, write_documents, write_qrels, write_queries
 from rankwell.core import Document, Judgments, Queries, Query, RankwellError
 
 # SGML and XML drop white space around a text; in SGML a carriage return before a line feed is part of the line's end.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankwell.core import Run
 from rankwell.core.arrays import strings
-from rankwell.core.order import ranking_order
+from rankwell.core.run import ranking_order
 
 # Few different scores, so that most documents are tied with others.
 TIED_SCORES = st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-9, 2.5, -3.0])

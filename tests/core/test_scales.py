@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from rankwell.core.scales import sigmoid
+from rankwell.core.run import sigmoid
 
 
 def test_the_sigmoid_is_scipys_and_never_overflows() -> None:

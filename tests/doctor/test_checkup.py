@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from rankwell.doctor import BROKEN, GOOD, NOTE, Finding, Section, checkup, examine, packages
-from rankwell.doctor.machine import core_share, int8_products, memory_limit
+from rankwell.doctor import BROKEN, GOOD, NOTE, CheckupSection, Finding, checkup, examine, packages
+from rankwell.doctor.machine import core_share, folder_size, int8_products, memory_limit
 from rankwell.doctor.packages import EXTRAS, is_older, parse_requirements
-from rankwell.doctor.places import folder_size
 
 ROOT = Path(__file__).parents[2]
 NOT_FOR_USERS = {"all", "bench", "dev", "docs", "lint", "test", "test-all"}
@@ -98,7 +97,7 @@ def test_a_damaged_model_is_found(damage: str, models: Path, tmp_path: Path, mon
 
 
 def test_a_part_that_cannot_be_looked_at_is_said_and_the_others_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def falls_over() -> Section:
+    def falls_over() -> CheckupSection:
         raise OSError("the disk is on fire")
 
     monkeypatch.setattr(checkup, "LOOKS", (("Home", falls_over), *checkup.LOOKS[:1]))

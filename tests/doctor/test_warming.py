@@ -15,13 +15,13 @@ import sys
 from pathlib import Path
 import numpy as np
 from rankwell import Document
-from rankwell.dense.exact import exact
-from rankwell.dense.loading import kernels as of_vectors
-from rankwell.dense.manifest import Manifest
-from rankwell.dense.quantise import unit
-from rankwell.dense.writer import VectorWriter
+from rankwell.vectors.exact import exact
+from rankwell.vectors.exact import kernels as of_vectors
+from rankwell.vectors.manifest import Manifest
+from rankwell.vectors.quantise import unit
+from rankwell.vectors.writer import VectorWriter
 from rankwell.index import Index, IndexWriter, Scoring
-from rankwell.index.loading import kernels
+from rankwell.index.compiled import kernels
 
 folder, generator = Path(sys.argv[1]), np.random.default_rng(0)
 words = [f"w{number}" for number in range(50)]

@@ -9,7 +9,7 @@ import pytest
 
 from rankwell import Analyzer, Document
 from rankwell.index import Index, IndexWriter
-from rankwell.index.loading import kernels
+from rankwell.index.compiled import kernels
 
 PLAIN = Analyzer("english", stopwords="none", stemmer=False)
 

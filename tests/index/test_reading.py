@@ -160,7 +160,7 @@ def test_importing_the_index_and_one_search_load_no_numba(build, tmp_path) -> No
 @pytest.mark.skipif(os.name != "posix", reason="a file in the place of a folder")
 def test_kernels_are_compiled_where_the_home_cannot_be_written(tmp_path) -> None:
     (tmp_path / "home").write_text("a file")
-    program = "from rankwell.index.loading import kernels; print(kernels.cache_folder().is_dir())"
+    program = "from rankwell.index.compiled import kernels; print(kernels.cache_folder().is_dir())"
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from rankwell import Analyzer, Document, Run, open_collection
 from rankwell.core import ParameterError
-from rankwell.evaluate import evaluate
+from rankwell.evaluation import evaluate
 from rankwell.index import IDFS, Hits, Index, IndexWriter, Scoring
-from rankwell.index.layout import WINDOW
-from rankwell.index.loading import kernels
+from rankwell.index.blocks import WINDOW
+from rankwell.index.compiled import kernels
 
 PLAIN = Analyzer("english", stopwords="none", stemmer=False)
 
@@ -119,7 +119,7 @@ number_lists = st.lists(st.integers(0, 32), min_size=1, max_size=7)
 def assert_pruned_is_exhaustive(folder, data, seed: int, shape: tuple[int, int]) -> None:
     size, commits = shape
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankwell.index.layout.FREQUENT", data.draw(st.sampled_from([2, 16, 256])))
+        patch.setattr("rankwell.index.blocks.FREQUENT", data.draw(st.sampled_from([2, 16, 256])))
         deletes = data.draw(st.sampled_from([0, 5, size // 3]))
         index = random_index(folder, seed, size, commits=commits, deletes=deletes)
     for _ in range(12):
@@ -143,7 +143,7 @@ def test_pruned_ranking_equals_exhaustive(tmp_path_factory, data, seed, shape) -
     assert_pruned_is_exhaustive(tmp_path_factory.mktemp("i"), data, seed, shape)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("compiled")
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), seed=st.integers(0, 10_000), shape=shapes)

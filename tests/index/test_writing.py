@@ -13,7 +13,7 @@ import pytest
 from rankwell import Analyzer, Document, RankwellError
 from rankwell.index import Index, IndexWriter, Scoring
 from rankwell.index.manifest import SegmentEntry
-from rankwell.index.tiers import to_merge
+from rankwell.index.merging import to_merge
 
 ANIMALS = {"d1": "the quick brown fox", "d2": "the lazy dog", "d3": "a quick dog"}
 

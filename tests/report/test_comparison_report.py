@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from rankwell.core import Judgments, Run
-from rankwell.evaluate import Comparison, compare, depth_sweep, evaluate
-from rankwell.report.comparison_page import comparison_page
-from rankwell.report.comparison_tables import (
+from rankwell.evaluation import Comparison, compare, depth_sweep, evaluate
+from rankwell.report.comparison import (
     bounds_table,
     compact_table,
+    comparison_page,
     comparison_table,
     grades_table,
     per_query_table,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from rankwell import __version__
 from rankwell.core import ParameterError
-from rankwell.plots import bars
 from rankwell.report import Column, Heading, Note, Page, PicturePart, Table, TablePart, Text
+from rankwell.report.pictures import bars
 
 VOID = {"meta", "br", "link", "img"}
 

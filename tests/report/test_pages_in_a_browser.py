@@ -8,9 +8,9 @@ import pytest
 from browser import assert_readable, chromium
 from rankwell.collections import read_qrels, read_run
 from rankwell.core import Document, Judgments, Queries, Run
-from rankwell.evaluate.comparison import compare
+from rankwell.evaluation.comparison import compare
 from rankwell.report import collection_statistics
-from rankwell.report.comparison_page import comparison_page
+from rankwell.report.comparison import comparison_page
 
 pytestmark = pytest.mark.slow
 

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from rankwell.core import Document, ParameterError, Query
 from rankwell.report import CollectionStatistics, collection_statistics
-from rankwell.report.document_pass import BATCH
-from rankwell.report.lengths import Lengths, crossed
-from rankwell.report.year_statistics import year_of
+from rankwell.report.document_statistics import Lengths, crossed, year_of
+from rankwell.report.statistics import BATCH
 
 DOCUMENTS = [
     Document("d1", {"title": "Masks", "abstract": "Masks help a lot"}, {"year": 2020}),

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from rankwell.core import ParameterError
 from rankwell.report import Column, Table
-from rankwell.report.renderers.latex import ESCAPES
-from rankwell.report.renderers.terminal import plain, styled
+from rankwell.report.renderers import ESCAPES, plain, styled
 
 TABLE = Table(
     "Runs",

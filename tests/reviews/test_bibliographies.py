@@ -21,9 +21,8 @@ from rankwell.reviews import (
     write_nbib,
     write_ris,
 )
-from rankwell.reviews.nbib import nbib_text
-from rankwell.reviews.reference import exact_date
-from rankwell.reviews.ris import ris_text
+from rankwell.reviews.references import nbib_text
+from rankwell.reviews.ris import exact_date, ris_text
 
 RIS = """TY  - JOUR
 AU  - Varma, T. R.

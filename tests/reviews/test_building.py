@@ -22,10 +22,10 @@ from rankwell.core import Document, ParameterError, RankwellError
 from rankwell.reviews import (
     BuildSettings,
     EUtilities,
+    ListedStudy,
     PubMedSource,
     Review,
     ReviewCollection,
-    Study,
     StudyFinder,
     Verdict,
     build_collection,
@@ -37,8 +37,7 @@ from rankwell.reviews import (
     split_reviews,
     write_collection,
 )
-from rankwell.reviews.decisions import decisions_in
-from rankwell.reviews.sources import CandidateSource
+from rankwell.reviews.finding import CandidateSource, decisions_in
 
 TOPICS = ("asthma", "fever", "cough", "measles", "malaria", "stroke")
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")
@@ -59,8 +58,8 @@ def reviews() -> list[Review]:
     """Six reviews of eight studies each, four included, and one study that PubMed does not have."""
     found = []
     for topic in TOPICS:
-        studies = [Study(title(topic, number), 2000, "Varma TR, Curzen P") for number in NUMBERS]
-        lost = Study("Something that nobody ever published")
+        studies = [ListedStudy(title(topic, number), 2000, "Varma TR, Curzen P") for number in NUMBERS]
+        lost = ListedStudy("Something that nobody ever published")
         found.append(Review(f"R-{topic}", f"Treatment of {topic}", tuple(studies[:4]), (*studies[4:], lost), "2010"))
     return found
 
@@ -124,7 +123,7 @@ def test_articles_without_an_abstract_are_left_out_unless_asked_for(
 
 
 def test_a_study_that_is_both_included_and_excluded_counts_as_included(source: PubMedSource) -> None:
-    studies = [Study(title("asthma", number)) for number in NUMBERS]
+    studies = [ListedStudy(title("asthma", number)) for number in NUMBERS]
     both = Review("R", "Asthma", tuple(studies[:2]), tuple(studies))
     collection = build_collection([both], StudyFinder(source).find([both]), BuildSettings(fewest=1))
     assert sum(collection.labels["R"].values()) == 2
@@ -165,7 +164,7 @@ def test_a_build_does_not_write_into_a_folder_of_something_else(tmp_path: Path, 
 
 def test_what_a_person_decided_is_taken(tmp_path: Path, source: PubMedSource, server: EUtilitiesServer) -> None:
     wording = "A randomised trial of treatment one against asthma in one hospital"
-    review = Review("R", "Asthma", (Study(wording, 2001, "Varma TR"), Study(wording.replace("one", "two"))))
+    review = Review("R", "Asthma", (ListedStudy(wording, 2001, "Varma TR"), ListedStudy(wording.replace("one", "two"))))
     collection = build_collection([review], StudyFinder(source).find([review]), BuildSettings(fewest=1))
     assert collection.verdicts == {Verdict.AMBIGUOUS: 2}
     out = tmp_path / "out"
@@ -272,7 +271,7 @@ class CountingSource:
 
 def test_studies_are_searched_in_groups() -> None:
     source = CountingSource()
-    review = Review("R", "x", tuple(Study(f"Study {number}") for number in range(150)))
+    review = Review("R", "x", tuple(ListedStudy(f"Study {number}") for number in range(150)))
     assert len(list(StudyFinder(source, candidates=7).find([review]))) == 150
     assert source.sizes == [60, 60, 30]
 

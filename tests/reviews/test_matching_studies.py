@@ -1,4 +1,4 @@
-"""Is this article the study? S3's own pairs, and what must not be taken for the same."""
+"""Is this article the study? the systematic-review study's own pairs, and what must not be taken for the same."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 from eutilities_server import article
 
 from rankwell.core import ParameterError
-from rankwell.reviews import Match, MatchingRule, Study, Verdict, comparable_authors, comparable_title
+from rankwell.reviews import ListedStudy, MatchingRule, StudyMatch, Verdict, comparable_authors, comparable_title
 
 RULE = MatchingRule()
 
-# S3, tables 3.1 and 3.2: titles and authors as the review has them and as PubMed has them, row by row. The tables show
-# no years, nor what was decided; S3's criteria, below the tables, decide each row. The characters that S3 marked in the
-# author lists are dashes, spaces and special characters (its words), which the text of the table does not always show.
+# Systematic-review study, tables 3.1 and 3.2: titles and authors as the review and as PubMed have them, row by row. The
+# tables show no years, nor what was decided; the criteria below the tables decide each row. The characters that were
+# marked in the author lists are dashes, spaces and special characters (its words), which the table may not show.
 DECOMPRESSION = (
     (
         "The effects of abdominal decompression on pregnancy complicated by the small-for-dates fetus",
@@ -71,14 +71,14 @@ def with_difflib(a: str, b: str) -> float:
 
 
 def same_by_criteria(title: float, authors: float) -> bool:
-    """S3, 3.1.1, where the years are the same."""
+    """The systematic-review study, 3.1.1, where the years are the same."""
     return title > 0.98 or (title > 0.85 and authors > 0.75)
 
 
-def decided(pair, year: int | None = 1999, pubmed_year: int | None = 1999) -> Match:
+def decided(pair, year: int | None = 1999, pubmed_year: int | None = 1999) -> StudyMatch:
     (title, authors), (pubmed_title, pubmed_authors) = pair
     return RULE.decide(
-        Study(title, year, authors), [article("1", pubmed_title, year=pubmed_year, authors=pubmed_authors)]
+        ListedStudy(title, year, authors), [article("1", pubmed_title, year=pubmed_year, authors=pubmed_authors)]
     )
 
 
@@ -130,39 +130,42 @@ def test_the_pairs_of_the_study_are_in_doubt_when_years_differ_or_are_missing(pa
 
 
 def test_a_title_above_098_needs_nothing_else() -> None:
-    match = RULE.decide(Study("Fever in children"), [article("1", "[Fever in Children].", year=None, authors="")])
+    match = RULE.decide(ListedStudy("Fever in children"), [article("1", "[Fever in Children].", year=None, authors="")])
     assert (match.verdict, match.article and match.article.id) == (Verdict.FOUND, "1")
 
 
 def test_thresholds_must_be_exceeded_not_met() -> None:
-    study, candidate = Study("a" * 49 + "b", 2000, "Varma TR"), article("1", "a" * 49 + "c", authors="Other X")
+    study, candidate = ListedStudy("a" * 49 + "b", 2000, "Varma TR"), article("1", "a" * 49 + "c", authors="Other X")
     assert RULE.compare(study, candidate).title == 0.98
     assert not RULE.compare(study, candidate).same
-    study, candidate = Study("a" * 17 + "bbb", 2000, "Varma TR"), article("1", "a" * 17 + "ccc", authors="Varma TR")
+    study, candidate = (
+        ListedStudy("a" * 17 + "bbb", 2000, "Varma TR"),
+        article("1", "a" * 17 + "ccc", authors="Varma TR"),
+    )
     assert RULE.compare(study, candidate).title == 0.85
     assert not RULE.compare(study, candidate).same
 
 
 def test_another_study_is_not_found() -> None:
-    match = RULE.decide(Study("Fever in children", 2000, "Varma TR"), [article("1", "Cough in horses")])
+    match = RULE.decide(ListedStudy("Fever in children", 2000, "Varma TR"), [article("1", "Cough in horses")])
     assert match.verdict is Verdict.MISSING
     assert match.reason.startswith("the most similar of 1 titles has 0.")
-    assert RULE.decide(Study("Fever"), []).reason == "the search found nothing"
-    assert RULE.decide(Study(" [] . "), [article("1", "")]).reason == "the study has no title"
+    assert RULE.decide(ListedStudy("Fever"), []).reason == "the search found nothing"
+    assert RULE.decide(ListedStudy(" [] . "), [article("1", "")]).reason == "the study has no title"
 
 
 def test_the_most_similar_of_several_is_taken_wherever_it_stands() -> None:
     title = "A trial of penicillin for sore throat in general practice in Sweden, the second part of it all"
     candidates = [article("1", title + "s"), article("2", title + "."), article("3", title + " x")]
-    match = RULE.decide(Study(title), candidates)
+    match = RULE.decide(ListedStudy(title), candidates)
     assert match.article is not None
     assert match.article.id == "2"
 
 
 def test_of_two_articles_with_one_title_the_one_whose_authors_and_year_agree_is_taken() -> None:
     candidates = [article("1", "Asthma", year=1990), article("2", "Asthma", year=2000, authors="Hedlin G")]
-    assert RULE.decide(Study("Asthma", 2000, "Hedlin G"), candidates).article == candidates[1]
-    match = RULE.decide(Study("Asthma"), candidates)
+    assert RULE.decide(ListedStudy("Asthma", 2000, "Hedlin G"), candidates).article == candidates[1]
+    match = RULE.decide(ListedStudy("Asthma"), candidates)
     assert (match.verdict, match.reason) == (Verdict.AMBIGUOUS, "2 articles have equally similar titles")
 
 

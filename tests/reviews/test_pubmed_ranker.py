@@ -8,9 +8,9 @@ import pytest
 from eutilities_server import EUtilitiesServer, article
 
 from rankwell.core import Judgments, ParameterError, Queries, RankwellError, Run
-from rankwell.evaluate import evaluate
+from rankwell.evaluation import evaluate
 from rankwell.reviews import EUtilities, PubMedRanker, top_share
-from rankwell.reviews.pubmed_ranker import is_newer
+from rankwell.reviews.pubmed.ranker import is_newer
 
 QUERIES = Queries.of({"r1": "Treatment of [fever]", "r2": "Nothing like it"})
 

@@ -9,13 +9,13 @@ import pytest
 
 from rankwell.collections import Problems, Reading
 from rankwell.core import RankwellError
-from rankwell.reviews import Review, Study, read_reviews
+from rankwell.reviews import ListedStudy, Review, read_reviews
 
 SORE_THROAT = Review(
     "CD000023",
     "Antibiotics for sore throat",
-    included=(Study("Do patients benefit from penicillin?", 1992, "Dagnelie CF; van der Graaf Y"),),
-    excluded=(Study("Aetiology of pharyngitis", 1990, "Davies HD"), Study("No year", None, "")),
+    included=(ListedStudy("Do patients benefit from penicillin?", 1992, "Dagnelie CF; van der Graaf Y"),),
+    excluded=(ListedStudy("Aetiology of pharyngitis", 1990, "Davies HD"), ListedStudy("No year", None, "")),
     date="2013-11-05",
 )
 AS_JSON = {
@@ -44,7 +44,7 @@ def test_reviews_are_read_from_json(tmp_path: Path) -> None:
     for name, text in forms.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
         assert read_reviews(tmp_path / name)[0] == SORE_THROAT
-    assert read_reviews(tmp_path / "lines.jsonl")[1] == Review("review-2", "Another", included=(Study("x"),))
+    assert read_reviews(tmp_path / "lines.jsonl")[1] == Review("review-2", "Another", included=(ListedStudy("x"),))
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -96,7 +96,7 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, name: str, text: s
 def test_bad_records_can_be_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('[{"title": ""}, {"title": "Good", "included": ["x", 3]}]', encoding="utf-8")
     reading = Reading(problems=Problems(skip=True))
-    assert read_reviews(tmp_path / "a.json", reading) == [Review("review-2", "Good", included=(Study("x"),))]
+    assert read_reviews(tmp_path / "a.json", reading) == [Review("review-2", "Good", included=(ListedStudy("x"),))]
     assert reading.problems.count == 2
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from rankwell.core import Document, Judgments, ParameterError, Queries
 from rankwell.reviews import review_statistics
-from rankwell.reviews.statistics_report import statistics_page, statistics_pictures, statistics_tables
+from rankwell.reviews.statistics import statistics_page, statistics_pictures, statistics_tables
 
 DOCUMENTS = [
     Document("a", {"title": "Two words", "text": "five words in this abstract"}),

@@ -42,7 +42,7 @@ def test_texts_of_few_letters_have_difflibs_similarity(a: str, b: str) -> None:
     assert gestalt(a, b) == with_difflib(a, b)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=20_000)
 @given(st.text("ab", max_size=40), st.text("abc", max_size=40))
 def test_very_many_texts_of_few_letters_have_difflibs_similarity(a: str, b: str) -> None:

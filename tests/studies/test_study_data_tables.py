@@ -11,13 +11,12 @@ from scipy.stats import ttest_rel
 
 from rankwell.collections import read_qrels, read_run
 from rankwell.core import RankwellError
-from rankwell.evaluate import evaluate
+from rankwell.evaluation import evaluate
 from rankwell.studies import StudyError, parse_study, results, run_study
-from rankwell.studies.figures import Figure, ResultRow, ResultTable
-from rankwell.studies.measured import Measured
-from rankwell.studies.report import Report
-from rankwell.studies.report_tables import report_table
-from rankwell.studies.runner import StudyFolder
+from rankwell.studies.report.figures import Figure, ResultRow, ResultTable
+from rankwell.studies.report.measured import Measured
+from rankwell.studies.report.report import Report, report_table
+from rankwell.studies.run.runner import StudyFolder
 from small_study import ALONE, begun, told, write_collection
 
 HEAD = """

@@ -12,15 +12,15 @@ import pytest
 
 from rankwell.core.fingerprint import fingerprint_file
 from rankwell.studies import StudyError, described, estimate, make_plan, parse_study, study_schema
-from rankwell.studies.cells import CellStore
-from rankwell.studies.data import Shelf
-from rankwell.studies.figures import Figure
-from rankwell.studies.pair_making import joined
-from rankwell.studies.plan import Plan
-from rankwell.studies.problems import LineError
-from rankwell.studies.recipes import recipe_of
-from rankwell.studies.shares import shares_of
-from rankwell.studies.training_job import TrainJob
+from rankwell.studies.file.values import LineError
+from rankwell.studies.plan.cells import CellStore
+from rankwell.studies.plan.data import CollectionFinder
+from rankwell.studies.plan.plan import Plan
+from rankwell.studies.recipes.pairs import joined
+from rankwell.studies.recipes.recipes import recipe_of
+from rankwell.studies.recipes.training import TrainJob
+from rankwell.studies.report.figures import Figure
+from rankwell.studies.report.measured import shares_of
 from small_study import begun, told, write_collection
 from tiny_models import TOPICS, needs_torch, tiny_bert, topic_pairs
 
@@ -32,8 +32,8 @@ seed = 5
 [models]
 "labels" = "labelled(from=Wards, negatives='hard:1') | distil('TEACHER', teacher:1, $labels, $size)"
 "distilled" = """
-unlabelled(from=Wards, documents='hard:2,random:1')
-| distil('TEACHER', student=teacher:1, weights='hard=0', steps=6, $size, validate='Wards, later', every=3)"""
+unlabelled(from=Wards, negatives='hard:2,random:1')
+| distil('TEACHER', student=teacher:1, weights='hard=0', steps=6, $size, validate='Wards, later', evaluate_every=3)"""
 [[collection]]
 name = "Diseases"
 source = "diseases"
@@ -57,7 +57,7 @@ optional = ["distilled"]
 "teacher" = "bm25 | top 4 | cross-encoder('TEACHER')"
 "distilled" = "bm25 | top 4 | cross-encoder(distilled)"
 "labels" = "bm25 | top 4 | cross-encoder(labels)"
-'''.replace("$size", "batch=4, tokens=32").replace("$labels", "method=soft, weights='soft=0,hard=1', steps=4")
+'''.replace("$size", "batch_size=4, max_tokens=32").replace("$labels", "method=soft, weights='soft=0,hard=1', steps=4")
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def collections(folder: Path, *, texts: str = "is seen on ward") -> Path:
 
 
 def planned(text: str, teacher: Path, data: Path, memory: Path) -> Plan:
-    return make_plan(parse_study(text.replace("TEACHER", str(teacher))), Shelf(data, memory))
+    return make_plan(parse_study(text.replace("TEACHER", str(teacher))), CollectionFinder(data, memory))
 
 
 def trained(plan: Plan) -> dict[str, str]:
@@ -97,7 +97,7 @@ def trained(plan: Plan) -> dict[str, str]:
         ("unlabelled | labelled | fine-tune(x)", "which only distil learns from"),
         ("unlabelled | distil(x)", "distil: expected student"),
         ("unlabelled | distil(x, teacher:six)", "expected teacher:6, teacher:3x192, a folder or a name"),
-        ("unlabelled | distil(x, teacher:6, method=bert)", "method: expected one of tinybert"),
+        ("unlabelled | distil(x, teacher:6, method=bert)", "method: expected one of (tinybert"),
         ("unlabelled | distil(x, teacher:6, weights='hiden=2')", "weights: expected losses among"),
         ("unlabelled | distil(x, teacher:6, weights='hidden=much')", "weights: expected losses with numbers"),
         (
@@ -106,12 +106,12 @@ def trained(plan: Plan) -> dict[str, str]:
         ),
         ("unlabelled | distil(x, teacher:6, measure='nDGC@10')", "nDGC"),
         ("unlabelled | distil(x, teacher:6, temprature=2)", "did you mean temperature?"),
-        ("unlabelled(documents='judged:all') | distil(x, y)", "without judgments"),
+        ("unlabelled(negatives='judged:all') | distil(x, y)", "without judgments"),
         ("unlabelled(form=Wards) | distil(x, y)", "did you mean from?"),
         ("unlabelled(from=Ward) | distil(x, y)", "did you mean Wards?"),
         ("unlabelled | distil(x, y, validate=Ward)", "distil: validate: expected a collection that is no stand-in"),
-        ("unlabelled | distil(x, y, steps=0)", "steps: expected a number from 1"),
-        ("labelled | parade(x, aggregate=sum)", "aggregate: expected avg or max"),
+        ("unlabelled | distil(x, y, steps=0)", "steps: expected a whole number from 1"),
+        ("labelled | parade(x, aggregate=sum)", "aggregate: expected one of (avg, max"),
         ("labelled(passages='100:30') | parade(x)", "expected pairs of whole documents, or of passages 150:50"),
         ("distil(x, y)", "expected pairs | training"),
     ],
@@ -130,7 +130,7 @@ def test_a_collection_that_is_not_there_is_told_with_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "at"), [(("(from=Wards, doc", "(form=Wards, doc"), "7:12"), (("student=", "studnt="), "8:21")]
+    ("change", "at"), [(("unlabelled(from=", "unlabelled(form="), "7:12"), (("student=", "studnt="), "8:21")]
 )
 def test_a_mistake_in_a_line_of_several_lines_has_its_place(change: tuple[str, str], at: str) -> None:
     with pytest.raises(StudyError) as raised:
@@ -193,7 +193,7 @@ def test_changed_training_judgments_are_another_training(teacher: Path, tmp_path
     text = """
 title = "Wards alone"
 [models]
-"labels" = "labelled | fine-tune('TEACHER', tokens=32)"
+"labels" = "labelled | fine-tune('TEACHER', max_tokens=32)"
 [[collection]]
 name = "Wards"
 source = "wards"
@@ -269,7 +269,7 @@ def test_queries_without_judgments_can_be_learnt_from(teacher: Path, tmp_path: P
         (("student=teacher:1", "student=teacher:1, layers='3'"), "each from 1 to 2"),
         (("student=teacher:1", "student=teacher:1, targets='3'"), "each from 1 to 2"),
         (("student=teacher:1", "student=no-such-model"), "no-such-model: expected a folder with a model"),
-        (("from=Wards, documents", "from=Wards, document='{body}', documents"), "expected a field body of Wards"),
+        (("unlabelled(from", "unlabelled(document='{body}', from"), "expected a field body of Wards"),
     ],
 )
 def test_a_student_that_cannot_be_made_is_told_before_anything_runs(
@@ -316,7 +316,8 @@ def test_pairs_of_several_steps_are_put_together(tmp_path: Path) -> None:
 
 def test_an_editor_and_a_reader_are_told_of_recipes_and_of_what_is_trained_on() -> None:
     schema = study_schema()["properties"]
-    assert "distil(teacher, student, method" in schema["models"]["additionalProperties"]["description"]
+    told = schema["models"]["additionalProperties"]["description"]
+    assert "distil(teacher, student, validate, max_tokens, measure, method" in told
     assert "measured" in schema["collection"]["items"]["properties"]
     shown = list(described(parse_study(STUDY)))
     assert "collection Wards: wards, to train on" in shown
@@ -351,12 +352,16 @@ def test_a_student_is_trained_measured_and_the_same_after_a_kill(teacher: Path, 
 
 
 @pytest.mark.slow
-def test_parade_and_a_student_of_several_collections_are_trained_and_measured(teacher: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("trained", ["parade('TEACHER', passages='4:2', $size)", "duo('TEACHER', others=2, $size)"])
+def test_a_ranker_and_a_student_of_several_collections_are_trained_and_measured(
+    trained: str, teacher: Path, tmp_path: Path
+) -> None:
     models = """
-"labels" = "labelled(from=Wards, negatives='hard:1') | parade('TEACHER', passages='4:2', tokens=32, epochs=1)"
+"labels" = "labelled(from=Wards, negatives='hard:1') | $trained"
 "distilled" = "unlabelled(from=Wards, limit=6) | unlabelled(from='Wards, later', limit=8) | distil('TEACHER', $same)"
 """
-    same = "student='TEACHER', method=margin-mse, steps=2, batch=4, tokens=32"
+    same = "student='TEACHER', method=margin-mse, steps=2, batch_size=4, max_tokens=32"
+    models = models.replace("$trained", trained.replace("$size", "max_tokens=32, epochs=1"))
     text = STUDY[: STUDY.index('"labels"')] + models.replace("$same", same) + STUDY[STUDY.index("[[collection]]") :]
     folder = begun(tmp_path, text.replace("TEACHER", str(teacher)), data=collections(tmp_path / "data"))
     rows = {row["row"]: row["figures"]["nDCG@10"] for row in told(folder)["tables"][0]["rows"]}

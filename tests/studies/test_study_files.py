@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.studies import StudyError, parse_study, read_study, shipped_studies, study_schema
-from rankwell.studies.places import Places
-from rankwell.studies.reading import StudyFile
-from rankwell.studies.variables import expanded
+from rankwell.studies.file.reading import ExperimentFile
+from rankwell.studies.file.study import expanded
+from rankwell.studies.file.values import Places
 from small_study import STUDY
 
 
@@ -65,7 +65,7 @@ def test_a_damaged_file_is_a_mistake_and_never_a_crash(data: st.DataObject) -> N
     length = data.draw(st.integers(0, 30))
     damage = data.draw(st.text("[]{}=\"'$|()\n# bm25", max_size=8))
     with contextlib.suppress(StudyError):
-        assert isinstance(parse_study(STUDY[:start] + damage + STUDY[start + length :]), StudyFile)
+        assert isinstance(parse_study(STUDY[:start] + damage + STUDY[start + length :]), ExperimentFile)
 
 
 def test_a_file_that_is_not_there_or_not_text_is_said_so(tmp_path: Path) -> None:

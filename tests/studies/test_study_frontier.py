@@ -11,12 +11,12 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
+from rankwell.apps.search.application import create_application, create_service
+from rankwell.apps.search.settings import ServeSettings
 from rankwell.cli import app
 from rankwell.collections import read_run
-from rankwell.serve.application import create_application, create_service
-from rankwell.serve.settings import ServeSettings
 from rankwell.studies import advices, run_study, write_report
-from rankwell.studies.runner import StudyFolder
+from rankwell.studies.run.runner import StudyFolder
 from small_study import ALONE, begun
 from tiny_models import needs_torch
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rankwell.studies import read_numbers, run_study, write_report
-from rankwell.studies.runner import Machine, StudyFolder
+from rankwell.studies.run.runner import Machine, StudyFolder
 from small_study import ALONE, begun
 
 pytestmark = pytest.mark.slow

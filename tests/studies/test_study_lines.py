@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import RankwellError
-from rankwell.studies.lines import Argument, Call, Line, parse_line
-from rankwell.studies.problems import LineError
+from rankwell.studies.file.lines import Argument, Call, PipelineLine, parse_line
+from rankwell.studies.file.values import LineError
 from rankwell.studies.steps import STEPS, chain_of
 
 WORDS = st.text("abcdefxyz-_./0123456789", min_size=1, max_size=8).filter(lambda w: w not in ("top", "true", "false"))
@@ -21,20 +21,20 @@ VALUES = st.one_of(
 
 
 @st.composite
-def lines(draw: st.DrawFn, depth: int = 2) -> Line:
+def lines(draw: st.DrawFn, depth: int = 2) -> PipelineLine:
     inner = st.one_of(VALUES, lines(depth - 1).filter(_has_brackets)) if depth else VALUES
     arguments = st.builds(Argument, st.none() | NAMES, inner)
     calls = st.builds(Call, NAMES, st.lists(arguments, max_size=3).map(tuple))
-    return Line(tuple(draw(st.lists(calls, min_size=1, max_size=3))))
+    return PipelineLine(tuple(draw(st.lists(calls, min_size=1, max_size=3))))
 
 
-def _has_brackets(line: Line) -> bool:
+def _has_brackets(line: PipelineLine) -> bool:
     """A name alone in brackets is a value; only with brackets or `|` behind it, it is a line."""
     return len(line.calls) > 1 or bool(line.calls[0].arguments)
 
 
 @given(lines())
-def test_a_line_written_and_read_again_is_the_same(line: Line) -> None:
+def test_a_line_written_and_read_again_is_the_same(line: PipelineLine) -> None:
     assert parse_line(str(line)) == line
 
 
@@ -56,8 +56,8 @@ def test_any_text_is_a_line_or_a_mistake_with_its_place(text: str) -> None:
         ("dense(minilm-l6, poling=max)", 17, "did you mean pooling?"),
         ("dense(minilm-l6, pooling=maxx)", 17, "did you mean max?"),
         ("bm25(k1=high)", 5, "k1: expected a number"),
-        ("bm25 | top", 7, "expected k (how many)"),
-        ("bm25 | top 0", 7, "at least 1"),
+        ("bm25 | top", 7, "expected k (number of documents"),
+        ("bm25 | top 0", 11, "a whole number from 1"),
         ("rm3", 0, "expected a step that can begin"),
         ("bm25 | bm25", 7, "expected bm25 at the beginning"),
         ("bm25(k1=1, k1=2)", 11, "found it twice"),
@@ -66,8 +66,8 @@ def test_any_text_is_a_line_or_a_mistake_with_its_place(text: str) -> None:
         ("dense('a)", 6, "ends with the quote"),
         ("bm25; rm3", 4, "expected a name, a value or one of"),
         ("fuse(bm25)", 0, "two lines or more"),
-        ("bm25(k1=-1)", 0, "k1: expected a number from 0"),
-        ("bm25 | rm3(weight=2)", 7, "weight: expected a number from 0 to 1"),
+        ("bm25(k1=-1)", 5, "k1: expected a number from 0"),
+        ("bm25 | rm3(weight=2)", 11, "original_query_weight: expected a number from 0 to 1"),
         ("bm25 | interpolate(0.5)", 7, "expected one cross-encoder"),
         ("bm25 | cross-encoder(x, document=title)", 7, "names of fields in braces"),
         ("bm25 | cross-encoder(x, passages=many)", 7, "passages"),
@@ -110,7 +110,7 @@ def test_every_step_says_what_it_is_and_what_its_settings_are(name: str) -> None
     kind = STEPS[name]
     assert kind.about
     assert kind.begins or kind.follows
-    assert all(parameter.about for parameter in kind.parameters)
+    assert all(parameter.help for parameter in kind.parameters)
     assert kind.main is None or kind.main in {parameter.name for parameter in kind.parameters}
 
 

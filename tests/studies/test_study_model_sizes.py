@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rankwell.encode.export import PAIRS, Export, make
-from rankwell.encode.folder import ModelFolder
-from rankwell.studies.model_sizes import size_of_model
+from rankwell.models.base.export import PAIRS, Export, make
+from rankwell.models.base.folder import ModelFolder
+from rankwell.studies.plan.models import size_of_model
 from small_study import begun, told
 from tiny_models import needs_torch, tiny_bert
 

@@ -7,8 +7,8 @@ import pytest
 
 from rankwell.core import RankwellError
 from rankwell.studies import StudyError, make_plan, parse_study
-from rankwell.studies.data import Shelf, choose, smallest
-from rankwell.studies.plan import Plan, written
+from rankwell.studies.plan.data import CollectionFinder, choose, smallest
+from rankwell.studies.plan.plan import Plan, written
 from rankwell.studies.steps import chain_of
 from small_study import STUDY, begun, write_collection
 
@@ -33,7 +33,7 @@ measures = ["nDCG@10"]
 
 
 def planned(text: str, tmp_path: Path, budget: str | None = None, documents: int = 24) -> Plan:
-    shelf = Shelf(write_collection(tmp_path, documents), tmp_path / "memory.json")
+    shelf = CollectionFinder(write_collection(tmp_path, documents), tmp_path / "memory.json")
     return make_plan(parse_study(text).within(budget), shelf)
 
 
@@ -121,17 +121,17 @@ rows = { a = "bm25" }
     study = parse_study(text).study
 
     def taken(folder: Path | None) -> list[tuple[str, tuple[str, ...]]]:
-        return [(entry.name, stands) for entry, _, stands in choose(study, Shelf(folder, tmp_path / "m"))[0]]
+        return [(entry.name, stands) for entry, _, stands in choose(study, CollectionFinder(folder, tmp_path / "m"))[0]]
 
     write_collection(tmp_path / "data")
     assert taken(tmp_path / "data") == [("Like real", ("Real",))]
     assert taken(None) == [("Last", ("Real", "Second"))]
     (tmp_path / "data" / "diseases").rename(tmp_path / "data" / "real")
     assert taken(tmp_path / "data") == [("Real", ("Real",))]
-    given = Shelf(None, tmp_path / "m", {"Second": str(tmp_path / "data" / "real")})
+    given = CollectionFinder(None, tmp_path / "m", {"Second": str(tmp_path / "data" / "real")})
     assert [entry.name for entry, _, _ in choose(study, given)[0]] == ["Second"]
     with pytest.raises(RankwellError, match="--collection Real: expected a folder or file"):
-        choose(study, Shelf(None, tmp_path / "m", {"Real": "nowhere"}))
+        choose(study, CollectionFinder(None, tmp_path / "m", {"Real": "nowhere"}))
 
 
 def test_what_is_drawn_depends_on_the_seed_and_not_on_the_order() -> None:

@@ -8,13 +8,13 @@ import pytest
 
 from rankwell.collections import read_qrels, read_run
 from rankwell.core import RankwellError
-from rankwell.evaluate import evaluate
-from rankwell.index.lock import WriterLock
+from rankwell.evaluation import evaluate
+from rankwell.index.manifest import WriterLock
 from rankwell.studies import Estimate, differences, read_numbers, remarks, results, run_study, write_report
-from rankwell.studies.figures import Figure, ResultRow
-from rankwell.studies.frontier import Recommendation, advice, on_frontier, recommended, serving
-from rankwell.studies.report import Report, page
-from rankwell.studies.runner import StudyFolder
+from rankwell.studies.report.figures import Figure, ResultRow
+from rankwell.studies.report.frontier import Recommendation, advice, on_frontier, recommended, serving
+from rankwell.studies.report.report import Report, page
+from rankwell.studies.run.runner import StudyFolder
 from rankwell.studies.steps import chain_of
 from small_study import ALONE, NO_PICTURES, STUDY, begun, told
 

@@ -1,4 +1,4 @@
-"""Text in, terms out: tokenising, stop words, stemming, and the cleaning of text features."""
+"""From text to terms: tokenising, stop words, stemming, and the cleaning of text features."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rankwell.analysis.clean import (
     lemma,
     lemmatise_words,
 )
-from rankwell.analysis.stopwords import STOPWORDS
+from rankwell.analysis.terms import STOPWORDS
 
 __all__ = [
     "LANGUAGES",

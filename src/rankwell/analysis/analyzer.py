@@ -1,4 +1,4 @@
-"""The analyzer: which terms a text is found by."""
+"""The analyzer: from text to index terms."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any, Self
 
 import Stemmer
 
-from rankwell.analysis.characters import Preparation
-from rankwell.analysis.cjk import bigram_spans, bigrams, pieces
-from rankwell.analysis.stopwords import STOPWORDS
-from rankwell.analysis.terms import ENGLISH_TIOUS, Terms, leading_marks, stemmer, token
+from rankwell.analysis.characters import Preparation, bigram_spans, bigrams, pieces
+from rankwell.analysis.terms import ENGLISH_TIOUS, STOPWORDS, Terms, leading_marks, stemmer, token
 from rankwell.core import ParameterError
 from rankwell.core.errors import Phrase
 
-# Raised whenever the same text would give other terms, so that an index can tell.
+# Raise this whenever the same text would give different terms, so that an index can detect it.
 VERSION = 2
 
 SNOWBALL = frozenset(Stemmer.algorithms())
@@ -29,8 +27,8 @@ OWN_STEMMER = {"english": "porter"}
 
 FIRST_MARK = "\u0300"  # no combining mark has a lower code
 
-# A term, its place among the tokens, and the start and end of what is written for it. A plain tuple, because an index
-# makes one for every token that it reads.
+# A term, its position among the tokens, and start and end of the word in the text. A plain tuple, because an index
+# creates one for every token.
 Occurrence = tuple[str, int, int, int]
 
 
@@ -41,8 +39,8 @@ class Analyzer:
     `language` is a Snowball language, "cjk" or "none". `stopwords` names a list ("lucene", "nltk", "s0", "none") or is
     a tuple of words; "default" is Lucene's list for English and none for the others. `stemmer` is True for the
     language's own (Porter's for English), False for none, or a name: any Snowball algorithm ("english", "porter", ...)
-    or "english+tious", which also joins "infectious" with "infection". What "default" and True stand for is settled
-    when the analyzer is made, so that its `repr` and its `config()` say it in full.
+    or "english+tious", which also joins "infectious" with "infection". "default" and True are resolved
+    when the analyzer is created, so that its `repr` and its `config()` are explicit.
     """
 
     language: str = "english"
@@ -60,16 +58,16 @@ class Analyzer:
                     raise ParameterError("stopwords", expected="words of one token each", found=word)
 
     def __call__(self, text: str) -> list[str]:
-        """The terms of a text in their order, with repeats, without stop words."""
+        """The terms of a text in order, with repeats, without stop words."""
         if self.language == "cjk":
             return list(self._cjk_terms(text))
         return list(filter(None, map(self._terms.__getitem__, self._prepare(text).split())))
 
     def positions(self, text: str) -> list[Occurrence]:
-        """The same terms with their places: (term, position, start, end).
+        """The same terms with their positions: (term, position, start, end).
 
-        Positions count the stop words, so that a phrase keeps its gaps; start and end are those of the word in the
-        text as it was given.
+        Positions count stop words, so that a phrase keeps its gaps; start and end are those of the word in the
+        original text.
         """
         prepared = self._prepare(text)
         found = self._cjk_occurrences(prepared) if self.language == "cjk" else self._occurrences(prepared)
@@ -79,7 +77,7 @@ class Analyzer:
         return [(term, position, origins[start], origins[end - 1] + 1) for term, position, start, end in found]
 
     def config(self) -> dict[str, Any]:
-        """What an index writes down to be opened with the same analysis: plain JSON values."""
+        """The settings that an index stores to be opened with the same analysis: plain JSON values."""
         stopwords = list(self.stopwords) if isinstance(self.stopwords, tuple) else self.stopwords
         return {"version": VERSION, "language": self.language, "stopwords": stopwords, "stemmer": self.stemmer}
 
@@ -101,7 +99,7 @@ class Analyzer:
         return cls(**parameters)
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        # What has been remembered is worth less than the time to send it to another process.
+        # Pickling the cache to another process would cost more than it saves.
         return type(self), (self.language, self.stopwords, self.stemmer)
 
     @cached_property
@@ -112,12 +110,12 @@ class Analyzer:
     def _terms(self) -> Terms:
         words = STOPWORDS[self.stopwords] if isinstance(self.stopwords, str) else self.stopwords
         tokens = map(self._token, words)
-        # A listed "don't" is two tokens where apostrophes separate, and then can never be met.
+        # A listed "don't" is two tokens where apostrophes separate, and then never matches.
         stopwords = frozenset(token for token in tokens if token is not None)
         return Terms(stemmer(str(self.stemmer)), stopwords, possessives=self.language == "english")
 
     def _token(self, word: str) -> str | None:
-        """The word as it is compared; None where it is not exactly one token."""
+        """The normalised word; None where it is not exactly one token."""
         found = self._prepare(word).split()
         return (token(found[0]) or None) if len(found) == 1 else None
 
@@ -190,7 +188,7 @@ def settled_stemmer(stemmer: Any, language: str) -> str:
 
 
 def parse_analyzer(text: str) -> Analyzer:
-    """An analyzer as a command names it: LANGUAGE[:STOPWORDS[:STEMMER]], such as `german` or `english:nltk:porter`."""
+    """Parse a command's analyzer: LANGUAGE[:STOPWORDS[:STEMMER]], such as `german` or `english:nltk:porter`."""
     language, *others = text.split(":")
     if len(others) > len(("stopwords", "stemmer")):
         raise ParameterError("analyzer", expected="LANGUAGE[:STOPWORDS[:STEMMER]]", found=text)

@@ -1,4 +1,4 @@
-"""The cleaning of a text feature before it reaches a model, as S3 did it (its section 4.1); each step has a name."""
+"""Clean a text before a model reads it, as in the systematic-review study (4.1); each step is a function."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 from importlib import import_module
 
-from rankwell.analysis.stopwords import STOPWORDS
+from rankwell.analysis.terms import STOPWORDS
 from rankwell.core import MissingExtraError
 
 LINK = re.compile(r"(?:\b(?:https?|ftp)://|\bwww\.)\S*[^\s.,;:!?'\")\]}>]", re.IGNORECASE)
@@ -36,12 +36,12 @@ def drop_line_breaks(text: str) -> str:
 
 
 def drop_links(text: str) -> str:
-    """The text without web addresses; the full stop or bracket behind one stays."""
+    """The text without web addresses; a full stop or bracket after one stays."""
     return LINK.sub("", text)
 
 
 def drop_stopwords(text: str, stopwords: Collection[str] = STOPWORDS["nltk"]) -> str:
-    """The text without the given lower-case words, whether their apostrophe is straight or curly."""
+    """The text without the given lower-case words, with straight or curly apostrophes."""
     return WORD.sub(lambda found: "" if found[0].replace("\u2019", "'").lower() in stopwords else found[0], text)
 
 
@@ -51,7 +51,7 @@ def drop_numbers(text: str) -> str:
 
 
 def lemmatise_words(text: str, lemmatise: Callable[[str], str] = lemma) -> str:
-    """The text with every word in its dictionary form and all else as it was."""
+    """The text with every word in its dictionary form and the rest unchanged."""
     return WORD.sub(lambda found: lemmatise(found[0]), text)
 
 
@@ -63,8 +63,8 @@ def clean(
 ) -> str:
     """Lower-case, one line, no links, stop words or numbers, words in their dictionary form.
 
-    S3 took lemmas from WordNet: with NLTK and its data that is `lemmatise=WordNetLemmatizer().lemmatize`. None leaves
-    the words as they are.
+    The systematic-review study took lemmas from WordNet: with NLTK and its data that is
+    `lemmatise=WordNetLemmatizer().lemmatize`. None leaves the words as they are.
     """
     text = drop_links(text.lower())
     text = drop_numbers(drop_stopwords(text, stopwords))

@@ -6,67 +6,110 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
-from types import FrameType
-from typing import NoReturn
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import FrameType, MappingProxyType
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from rankwell import __version__
-from rankwell.cli.assess import assess
-from rankwell.cli.compare import compare
-from rankwell.cli.convert import convert
-from rankwell.cli.demo import demo
-from rankwell.cli.distil import distil
-from rankwell.cli.doctor import doctor
-from rankwell.cli.encode import encode
-from rankwell.cli.evaluate import evaluate
-from rankwell.cli.export import export
-from rankwell.cli.fuse import fuse
-from rankwell.cli.index import index
-from rankwell.cli.maintain import delete, get, info, merge, verify
-from rankwell.cli.models import models
-from rankwell.cli.push import push
-from rankwell.cli.rank import rank
-from rankwell.cli.rerank import rerank
-from rankwell.cli.review import review
-from rankwell.cli.search import search
-from rankwell.cli.serve import serve
-from rankwell.cli.stats import stats
-from rankwell.cli.study import study
-from rankwell.cli.sweep import sweep
-from rankwell.cli.train import train
-from rankwell.cli.tune import tune
 from rankwell.core.errors import RankwellError
 
 __all__ = ["app", "main"]
 
+
 DONE, MISTAKE, INTERRUPTED = 0, 1, 3
 
+SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "Search": {
+            "index": ("index:index", "Index documents from any file or folder."),
+            "encode": ("models:encode", "Encode an index, so that documents are found by meaning."),
+            "search": ("search:search", "Answer one query on the terminal."),
+            "rank": ("search:rank", "Answer many queries and write a TREC run."),
+            "rerank": ("rerank:rerank", "Re-rank the top of a run with a model."),
+            "fuse": ("compare:fuse", "Combine several runs into one."),
+            "serve": ("serve:serve", "Serve the search page and the REST API."),
+            "demo": ("demo:demo", "Try everything on a collection that every Python has."),
+        },
+        "Measure": {
+            "evaluate": ("compare:evaluate", "Measure runs against judgments."),
+            "compare": ("compare:compare", "Compare runs with a baseline, with tests and pictures."),
+            "sweep": ("compare:sweep", "Follow a measure over depth or any other number."),
+            "tune": ("tune:tune", "Choose BM25's parameters by cross-validation."),
+            "stats": ("tune:stats", "Describe a collection."),
+        },
+        "Models and training": {
+            "models": ("models:models", "Fetch, list and remove models."),
+            "export": ("models:export", "Write a model as ONNX, in fp32 or int8."),
+            "train": ("train:train", "Make training pairs, train models, search over settings."),
+            "distil": ("train_mlm:distil", "Train a small cross-encoder from a large one, without labels."),
+        },
+        "People and experiments": {
+            "assess": ("assess:assess", "Collect relevance judgments from several people."),
+            "review": ("review:review", "Systematic reviews: find studies, screen, simulate."),
+            "study": ("study:study", "Run whole experiments from one file each."),
+        },
+        "Look after things": {
+            "info": ("index:info", "Show what is in an index."),
+            "get": ("index:get", "Print documents as JSON lines."),
+            "delete": ("index:delete", "Delete documents from an index."),
+            "merge": ("index:merge", "Merge all segments; deleted documents are gone for good."),
+            "verify": ("index:verify", "Check every byte of an index and its vectors."),
+            "push": ("index:push", "Copy an index or documents into ClickHouse."),
+            "convert": ("compare:convert", "Convert between formats, or cut sub-collections."),
+            "doctor": ("models:doctor", "Check this machine, and say how to mend what is wrong."),
+        },
+    }
+)
+"""Every command: where it is (module:function), and its line in `rankwell --help`."""
+
+COMMANDS = {name: where for section in SECTIONS.values() for name, (where, _) in section.items()}
+
+
+class LateCommands(TyperGroup):
+    """Loads a command's module when the command is used, so that `rankwell --help` and each command start quickly."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 -- the same in every context
+        """The names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 -- the same in every context
+        """Load a command; None where there is none of that name."""
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 -- the same in every context
+        """Write the sections of the help without loading a command."""
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, about) for name, (_, about) in section.items()])
+
+
+@cache
+def load_command(name: str) -> Any:
+    """A command as click has it: a function, or a group of commands."""
+    module, attribute = COMMANDS[name].split(":")
+    found = getattr(import_module(f"rankwell.cli.{module}"), attribute)
+    if not isinstance(found, typer.Typer):
+        found, function = typer.Typer(), found
+        found.command(name)(function)
+    found.rich_markup_mode, found._add_completion = None, False  # noqa: SLF001 -- as a part of `app` it would be so
+    command = get_command(found)
+    command.name = name
+    return command
+
+
 app = typer.Typer(
+    cls=LateCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS: tuple[Callable[..., None], ...] = (
-    *(index, encode, search, rank, rerank, fuse, tune),
-    *(evaluate, compare, sweep),
-    *(stats, convert),
-    *(get, info, delete, merge, verify, push),
-)
-for command in COMMANDS:
-    app.command()(command)
-app.add_typer(assess, name="assess")
-app.add_typer(models, name="models")
-app.command()(export)
-app.add_typer(review, name="review")
-app.add_typer(serve, name="serve")
-app.add_typer(train, name="train")
-app.add_typer(study, name="study")
-app.command()(distil)
-app.command()(demo)
-app.command()(doctor)
 
 
 def _version(wanted: bool) -> None:
@@ -76,10 +119,8 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Say which version this is."
-    ),
+def rankwell(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
     """From a pile of documents to a ranking people can trust."""
 

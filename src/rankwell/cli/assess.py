@@ -10,15 +10,61 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwell.cli.assess_labels import agreement, labels, report
-from rankwell.cli.assess_options import StudyDatabase
-from rankwell.cli.assess_serve import serve
 from rankwell.cli.options import Output, Quiet
 
 if TYPE_CHECKING:
     from rankwell.collections import Reading
     from rankwell.core import Document
 
-assess = typer.Typer(no_args_is_help=True, help="Let people judge passages, and make judgments of what they gave.")
+
+StudyDatabase = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATABASE",
+        envvar="RANKWELL_DATABASE",
+        help="The study's database: a file, or postgresql://USER@HOST/NAME.",
+        show_default=False,
+    ),
+]
+
+
+def serve(
+    database: StudyDatabase,
+    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen at.")] = 8000,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Public address behind a proxy: https://judge.example.org"),
+    ] = None,
+    admin: Annotated[
+        str | None, typer.Option(help="Print a link that signs this e-mail address in as administrator.")
+    ] = None,
+    secure: Annotated[
+        bool, typer.Option("--secure", help="Send cookies over HTTPS only (always, with an https:// address).")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Serve the judging pages until Ctrl-C; people come in by invitation, and by e-mail with RANKWELL_SMTP_HOST."""
+    from rankwell.judging import open_study
+
+    with open_study(database) as study:
+        from rankwell.apps.assess.application import run
+
+        run(
+            study,
+            host=host,
+            port=port,
+            base_url=base_url,
+            admin=admin,
+            secure=secure,
+            quiet=quiet,
+            tell=lambda line: print(line, file=sys.stderr, flush=True),
+        )
+
+
+assess = typer.Typer(
+    no_args_is_help=True, help="Collect relevance judgments from several people, and make labels from them."
+)
 
 
 @assess.command("create")
@@ -41,8 +87,8 @@ def create(
     quiet: Quiet = False,
 ) -> None:
     """Make a study: its queries, passages and rules become a database, ready for assessors."""
-    from rankwell.assess import create_study
-    from rankwell.cli.session import reading
+    from rankwell.cli.options import reading
+    from rankwell.judging import create_study
 
     database = out or str(study.with_suffix(".db"))
     with reading("reading", "records", quiet=quiet) as how:
@@ -61,12 +107,12 @@ def create(
 @assess.command("invite")
 def invite(
     database: StudyDatabase,
-    places: Annotated[int, typer.Option(help="For how many people the code is.")] = 1,
-    administrator: Annotated[bool, typer.Option("--administrator", help="They may administer the study.")] = False,
-    days: Annotated[int, typer.Option(help="How long it is valid.")] = 30,
+    places: Annotated[int, typer.Option(help="Number of people who may use the code.")] = 1,
+    administrator: Annotated[bool, typer.Option("--administrator", help="Let them administer the study.")] = False,
+    days: Annotated[int, typer.Option(help="Days that the code is valid.")] = 30,
 ) -> None:
     """Print a new invitation code; the database keeps only its hash."""
-    from rankwell.assess import open_study
+    from rankwell.judging import open_study
 
     with open_study(database) as study:
         print(study.invitations.invite(places, administrator=administrator, days=days))
@@ -75,14 +121,14 @@ def invite(
 @assess.command("status")
 def status(
     database: StudyDatabase,
-    by: Annotated[str, typer.Option(help="A table by query or by assessor.")] = "query",
+    by: Annotated[str, typer.Option(help="Print a table by query or by assessor.")] = "query",
     output: Output = "table",
 ) -> None:
     """How far a study is, by query or by assessor."""
-    from rankwell.assess import open_study
-    from rankwell.assess.status import assessor_table, query_table, totals
     from rankwell.cli.runs import show
     from rankwell.core import ParameterError
+    from rankwell.judging import open_study
+    from rankwell.judging.progress import assessor_table, query_table, totals
 
     tables = {"query": query_table, "assessor": assessor_table}
     if by not in tables:
@@ -97,15 +143,17 @@ def status(
 def export(
     database: StudyDatabase,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False, readable=False)],
-    format: Annotated[str | None, typer.Option("--format", help="tsv, csv or json; else by the file's name.")] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="Format: tsv, csv or json (default: by the file's name).")
+    ] = None,
     notes: Annotated[
         Path | None,
-        typer.Option(help="Write the assessors' notes too, into this file: their own words.", readable=False),
+        typer.Option(help="Also write the assessors' notes into this file.", readable=False),
     ] = None,
 ) -> None:
     """Write every grade with random assessor ids, its time and the order of presentation; nothing personal."""
-    from rankwell.assess import open_study
-    from rankwell.assess.export import write_export, write_notes
+    from rankwell.judging import open_study
+    from rankwell.judging.export import write_export, write_notes
 
     with open_study(database) as study:
         written = write_export(out, study.answers(), format)
@@ -117,8 +165,8 @@ def export(
 
 def _find_documents(source: str, wanted: frozenset[str], reading: Reading) -> Iterator[Document]:
     """The wanted documents: of an index by their ids, of any other collection by reading through it."""
-    from rankwell.assess.material import scan_collection
     from rankwell.index import Index, is_index
+    from rankwell.judging.opening import scan_collection
 
     if not is_index(Path(source)):
         return scan_collection(source, wanted, reading)

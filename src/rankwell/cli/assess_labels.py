@@ -13,11 +13,12 @@ import typer
 from rankwell.cli.options import Html, Marks, Names, Output, Quiet, SkipBad
 
 if TYPE_CHECKING:
-    from rankwell.assess.gathered import Gathered
-    from rankwell.assess.labels import LabelRules
-    from rankwell.assess.report import Assessment
     from rankwell.core import Judgments
+    from rankwell.judging.grades import Gathered
+    from rankwell.judging.labels import LabelRules
+    from rankwell.judging.report import Assessment
     from rankwell.report import Table
+
 
 Source = Annotated[
     str,
@@ -27,30 +28,41 @@ Source = Annotated[
 ]
 Original = Annotated[
     Path | None,
-    typer.Option(help="The judgments there were before; a database knows those of its pool.", readable=False),
+    typer.Option(help="Earlier judgments (a database has those of its pool).", readable=False),
 ]
 Thresholds = Annotated[
     list[str] | None,
-    typer.Option("--threshold", help="A binary set: NAME=GRADE or GRADE; liberal and strict where none is given."),
+    typer.Option("--threshold", help="Binary label set: NAME=GRADE or GRADE (default: liberal and strict)."),
 ]
 LeastAssessors = Annotated[
-    int | None, typer.Option("--assessors", help="How many a query needs; what the study asked for, else 3.")
+    int | None,
+    typer.Option(
+        "--assessors", help="Least number of assessors of a query (default: what the study asked for, else 3)."
+    ),
 ]
-English = Annotated[int | None, typer.Option(help="Leave out assessors with a lower level of English (S1: 7).")]
-Complete = Annotated[float, typer.Option(help="Leave out of a query who graded less than this share of its passages.")]
+English = Annotated[
+    int | None, typer.Option(help="Leave out assessors with a lower level of English (re-assessment study: 7).")
+]
+Complete = Annotated[
+    float, typer.Option(help="Ignore assessors who graded less than this share of a query's passages.")
+]
 Missing = Annotated[
-    str, typer.Option(help="A grade where a missing answer leaves doubt: lowest (as in S1), or median of the rest.")
+    str,
+    typer.Option(
+        help="Graded label where an answer is missing and the others differ: lowest (as in the re-assessment study), "
+        "or median of the rest."
+    ),
 ]
 Confirmed = Annotated[
     bool | None,
-    typer.Option(help="Only queries whose known relevant passage was judged relevant; so with --original."),
+    typer.Option(help="Keep only queries whose known relevant passage was judged relevant (default with --original)."),
 ]
-Lowest = Annotated[int | None, typer.Option(help="The lowest grade of the scale; the study's, else 0 or 1 as given.")]
+Lowest = Annotated[int | None, typer.Option(help="Lowest grade of the scale (default: the study's, else 0 or 1).")]
 
 
 def labels(
     source: Source,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the qrels files.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the qrels files.", show_default=False)],
     original: Original = None,
     threshold: Thresholds = None,
     assessors: LeastAssessors = None,
@@ -59,18 +71,16 @@ def labels(
     missing: Missing = "lowest",
     lowest: Lowest = None,
     confirmed: Confirmed = None,
-    merge: Annotated[
-        bool, typer.Option("--merge", help="Put the new labels to the original ones, which stay where nobody judged.")
-    ] = False,
+    merge: Annotated[bool, typer.Option("--merge", help="Merge the new labels into the original ones.")] = False,
     output: Output = "table",
     skip_bad: SkipBad = False,
     quiet: Quiet = False,
 ) -> None:
     """Make judgments of grades: a binary set for each threshold by majority vote, a graded one by the median."""
-    from rankwell.assess.labels import GRADED, make_labels, with_original
-    from rankwell.assess.tables import fates_table, labels_table
     from rankwell.collections import write_qrels
     from rankwell.core import ParameterError, RankwellError
+    from rankwell.judging.labels import GRADED, make_labels, with_original
+    from rankwell.judging.tables import fates_table, labels_table
 
     gathered = _gathered(source, skip_bad=skip_bad, quiet=quiet)
     known = _original(original, gathered, skip_bad=skip_bad, quiet=quiet)
@@ -93,15 +103,15 @@ def agreement(
     threshold: Thresholds = None,
     english: English = None,
     lowest: Lowest = None,
-    seed: Annotated[int, typer.Option(help="The seed of the intervals, which are drawn.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for the intervals.")] = 0,
     output: Output = "table",
     skip_bad: SkipBad = False,
     quiet: Quiet = False,
 ) -> None:
     """How far assessors agree: Fleiss' kappa, Krippendorff's alpha, and everybody beside the others."""
-    from rankwell.assess.agreement import measure_agreement
-    from rankwell.assess.tables import agreement_table, assessors_table
     from rankwell.cli.runs import warn
+    from rankwell.judging.agreement import measure_agreement
+    from rankwell.judging.tables import agreement_table, assessors_table
 
     gathered = _gathered(source, skip_bad=skip_bad, quiet=quiet)
     rules = _rules(gathered, threshold, lowest=lowest)
@@ -129,22 +139,20 @@ def report(
     html: Html = None,
     pictures: Annotated[Path | None, typer.Option(help="Write the pictures into this folder (PNG).")] = None,
     queries: Annotated[
-        str | None, typer.Option(help="The queries, for results by their length and answer type; a database has them.")
+        str | None, typer.Option(help="Queries, for results by length and answer type (a database has them).")
     ] = None,
     name: Names = None,
     skip_bad: SkipBad = False,
     quiet: Quiet = False,
 ) -> None:
     """See whether a verdict holds: old labels against new, and run against run under each of them."""
-    from rankwell.assess.agreement import measure_agreement
-    from rankwell.assess.experiments import run_experiments
-    from rankwell.assess.group_pictures import group_pictures
-    from rankwell.assess.labels import make_labels
-    from rankwell.assess.pictures import assessment_pictures
-    from rankwell.assess.report import Assessment, assessment_page
     from rankwell.cli.runs import read_runs, this_command, write_page
     from rankwell.collections import read_queries
     from rankwell.core import ParameterError
+    from rankwell.judging.agreement import measure_agreement
+    from rankwell.judging.experiments import run_experiments
+    from rankwell.judging.labels import make_labels
+    from rankwell.judging.report import Assessment, assessment_page, assessment_pictures, group_pictures
 
     gathered = _gathered(source, skip_bad=skip_bad, quiet=quiet)
     known = _original(original, gathered, skip_bad=skip_bad, quiet=quiet)
@@ -170,9 +178,9 @@ def report(
 
 def _show_assessment(found: Assessment, marks: str, output: str) -> None:
     """The experiments; without runs what the labels are and how far people agree."""
-    from rankwell.assess import tables
     from rankwell.cli.runs import show, warn
-    from rankwell.evaluate.significance import mark
+    from rankwell.evaluation.significance import mark
+    from rankwell.judging import tables
 
     if found.experiments is None:
         labels = tables.labels_table(found.labels, found.rules.thresholds, found.rules.lowest)
@@ -198,8 +206,8 @@ def show_tables(tables: Mapping[str, Table], output: str) -> None:
 
 
 def _gathered(source: str, *, skip_bad: bool, quiet: bool) -> Gathered:
-    from rankwell.assess.gathered import gather
-    from rankwell.cli.session import reading
+    from rankwell.cli.options import reading
+    from rankwell.judging.grades import gather
 
     with reading("reading grades", "lines", skip_bad=skip_bad, quiet=quiet) as how:
         return gather(source, reading=how)
@@ -207,7 +215,7 @@ def _gathered(source: str, *, skip_bad: bool, quiet: bool) -> Gathered:
 
 def _original(path: Path | None, gathered: Gathered, *, skip_bad: bool, quiet: bool) -> Judgments | None:
     """The judgments of the file, else those that the study's database knows."""
-    from rankwell.cli.session import reading
+    from rankwell.cli.options import reading
     from rankwell.collections import read_qrels
 
     if path is None:
@@ -225,7 +233,7 @@ def _rules(
     missing: str = "lowest",
     lowest: int | None = None,
 ) -> LabelRules:
-    from rankwell.assess.labels import LabelRules, thresholds_of
+    from rankwell.judging.labels import LabelRules, thresholds_of
 
     first = gathered.lowest if lowest is None else lowest
     thresholds = (

@@ -44,7 +44,7 @@ def measures(incomplete: str) -> Offers:
     """The names of measures: with the usual cutoffs, and without where they can do without."""
     from dataclasses import MISSING, fields
 
-    from rankwell.evaluate.measures import MEASURES
+    from rankwell.evaluation.measures import MEASURES
 
     what = {measure.name: (measure.__doc__ or "").split(". ")[0].split("\n")[0].rstrip(".") for measure in MEASURES}
     usual = [(f"{name}@{cutoff}", what[name]) for name, cutoffs in CUTOFFS.items() for cutoff in cutoffs]
@@ -54,7 +54,7 @@ def measures(incomplete: str) -> Offers:
 
 def _models(kind: str | None = None, *, here: bool) -> Iterator[tuple[str, str]]:
     """Models by name; those without a short name may be of any kind."""
-    from rankwell.encode.models import fetched_models, known_models
+    from rankwell.models.base.sources import fetched_models, known_models
 
     known, present = known_models(), []
     with contextlib.suppress(Exception):  # a damaged home is the doctor's business, and no line between two keys

@@ -25,8 +25,7 @@ def demo(
     ] = None,
 ) -> None:
     """Index, search, re-rank, compare and serve a collection that every Python has: its own documentation."""
-    from rankwell.cli.demo_page import show_page
-    from rankwell.cli.demo_searches import CROSS_ENCODER, DEPTH, Searches, is_here
+    from rankwell.cli.demo_steps import CROSS_ENCODER, DEPTH, Searches, is_here, show_page
     from rankwell.collections import open_collection
 
     started = time.perf_counter()
@@ -66,7 +65,7 @@ def _step(number: int, title: str) -> Iterator[None]:
 def _statistics(collection: Collection, queries: Queries, judgments: Judgments, out: Path) -> None:
     """What the collection is like."""
     from rankwell.core import atomic_write
-    from rankwell.encode import TokenCounter, default_tokenizer
+    from rankwell.models.base import TokenCounter, default_tokenizer
     from rankwell.report import collection_statistics
 
     model = default_tokenizer()

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from rankwell.cli import completing
+from rankwell.collections import Problems, Reading
+from rankwell.core.parameters import Parameter, parameters
+from rankwell.core.progress import Progress
 
 Source = Annotated[
     str, typer.Argument(help="A file or folder of any format, rankwell:python, or irds:ID.", show_default=False)
 ]
-Format = Annotated[str | None, typer.Option("--format", help="The documents' format; guessed where it is not named.")]
+Format = Annotated[str | None, typer.Option("--format", help="Format of the documents (default: guessed).")]
 Fields = Annotated[str | None, typer.Option("--fields", help="Text columns: title,abstract or field=column,...")]
 IdColumn = Annotated[str | None, typer.Option("--id", help="The column with the document's id.")]
-Metadata = Annotated[
-    str | None, typer.Option("--metadata", help="Columns to keep as metadata; all others where none is named.")
-]
-Encoding = Annotated[str, typer.Option("--encoding", help="The files' encoding.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad records out and list them instead of stopping.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress; only results, notes and errors.")]
+Metadata = Annotated[str | None, typer.Option("--metadata", help="Columns to keep as metadata (default: all others).")]
+Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of the files.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip bad records and list them, instead of stopping.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 Split = Annotated[str | None, typer.Option("--split", help="Which judgments: test, dev, train, ...")]
-Output = Annotated[str, typer.Option("--output", help="table, md, latex, csv or json.")]
+Output = Annotated[str, typer.Option("--output", help="Output format: table, md, latex, csv or json.")]
 QueriesFile = Annotated[
     Path | None,
     typer.Option("--queries", help="Queries in any format, instead of the collection's own.", readable=False),
@@ -47,93 +54,104 @@ Measures = Annotated[
 Unjudged = Annotated[
     str, typer.Option("--unjudged", help="Documents nobody judged: zero (not relevant), remove, or bounds.")
 ]
-Test = Annotated[str, typer.Option("--test", help="t, randomization or bootstrap.")]
-Seed = Annotated[int, typer.Option("--seed", help="The seed of tests that draw lots.")]
-Marks = Annotated[str, typer.Option("--marks", help="Signs of significance: stars, dagger or none.")]
+Test = Annotated[str, typer.Option("--test", help="Significance test: t, randomization or bootstrap.")]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed for the randomization and bootstrap tests.")]
+Marks = Annotated[str, typer.Option("--marks", help="Marks of significance: stars, dagger or none.")]
 Html = Annotated[
     Path | None, typer.Option("--html", help="Also write one page with tables and pictures.", readable=False)
 ]
-Names = Annotated[list[str] | None, typer.Option("--name", help="A run's name in tables, in the order of the runs.")]
+Names = Annotated[
+    list[str] | None, typer.Option("--name", help="Name of a run in tables; once for each run, in their order.")
+]
 AssessUnjudged = Annotated[
     Path | None,
-    typer.Option(
-        "--assess-unjudged", help="Write the documents nobody judged as a study for assessors.", readable=False
-    ),
+    typer.Option("--assess-unjudged", help="Write the unjudged documents as a study for assessors.", readable=False),
 ]
-AssessDepth = Annotated[int, typer.Option("--depth", help="How deep --assess-unjudged looks.")]
+AssessDepth = Annotated[int, typer.Option("--depth", help="Depth to which --assess-unjudged looks.")]
 AssessCollection = Annotated[
-    str | None, typer.Option("--collection", help="Where the texts for --assess-unjudged are: any format, or an index.")
+    str | None, typer.Option("--collection", help="Texts for --assess-unjudged: any format, or an index.")
 ]
 IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", show_default=False, readable=False)]
 IndexAddress = Annotated[
     str,
     typer.Argument(
-        metavar="DIR", help="The index: a folder, or where it is in ClickHouse (see push).", show_default=False
+        metavar="DIR", help="The index: a folder, or an address in ClickHouse (see push).", show_default=False
     ),
 ]
-Threads = Annotated[
-    int | None, typer.Option("--threads", help="How many to use; as many as there are cores by default.")
-]
-MatchOption = Annotated[
-    str,
-    typer.Option("--match", help="Which documents: or, and, 'expr:title:fever AND NOT cough', or several with + or &."),
-]
-FilterOption = Annotated[
-    str | None, typer.Option("--filter", help="A condition on metadata: 'year>=2020 and source=PMC'.")
-]
-K1 = Annotated[float, typer.Option("--k1", help="BM25's k1.")]
-B = Annotated[float, typer.Option("--b", help="BM25's b.")]
-IdfOption = Annotated[str, typer.Option("--idf", help="lucene, robertson, robertson-raw or plain.")]
-Weights = Annotated[
-    str | None, typer.Option("--weights", help="Search fields with weights: title=0.25,abstract=0.6,body=0.15.")
-]
-Rm3 = Annotated[bool, typer.Option("--rm3", help="Expand queries by pseudo-relevance feedback.")]
-Rm3Settings = Annotated[
-    str, typer.Option("--rm3-settings", help="Feedback documents, terms and weight of the original query.")
-]
-Dense = Annotated[bool, typer.Option("--dense", help="Rank by embeddings (see rankwell encode) instead of BM25.")]
-Hybrid = Annotated[bool, typer.Option("--hybrid", help="Rank by BM25 and by embeddings, fused by their ranks.")]
-Vectors = Annotated[str | None, typer.Option("--vectors", help="Which vectors, where the index has several.")]
-Hnsw = Annotated[bool, typer.Option("--hnsw", help="Look vectors up in the graph: quicker, nearly exact.")]
-Variants = Annotated[
-    int, typer.Option("--variants", help="Also search so many similar queries, made with the embeddings.")
-]
+Threads = Annotated[int | None, typer.Option("--threads", help="Number of threads (default: number of cores).")]
 Rerank = Annotated[
     str | None,
     typer.Option("--rerank", help="Re-rank the top with this cross-encoder.", autocompletion=completing.cross_encoders),
 ]
-Depth = Annotated[
-    int | None,
-    typer.Option("--depth", help="How many documents are re-ranked; 100 by default, 20 by a model that compares them."),
-]
-Relevant = Annotated[
-    str | None,
-    typer.Option(
-        "--relevant",
-        help="For models that read an example: judgments (a file), or the text of a relevant abstract.",
-    ),
-]
-Template = Annotated[
-    str | None, typer.Option("--document", help="The text a model reads: '{title} {abstract}'; all fields by default.")
-]
-Passages = Annotated[
-    str | None, typer.Option("--passages", help="Score passages: words:overlap such as 150:50, or paragraphs.")
-]
-Aggregate = Annotated[
-    str | None,
-    typer.Option(
-        "--aggregate",
-        help="A document's score of its passages': first, max, mean (the default) or sum; "
-        "for a duo model of its comparisons: sum, binary, min, max or sample:M.",
-    ),
-]
-Interpolate = Annotated[
-    float | None,
-    typer.Option("--interpolate", help="Mix with the first stage: this much of the model, the rest of the first."),
-]
-Precision = Annotated[str | None, typer.Option("--precision", help="fp32 or int8; what the model has by default.")]
 On = Annotated[
     str | None,
-    typer.Option("--on", help="Work on a Ray cluster: ray, ray:address=HOST:PORT or ray://HOST:PORT (see docs)."),
+    typer.Option("--on", help="Run on a Ray cluster: ray, ray:address=HOST:PORT or ray://HOST:PORT."),
 ]
 RunOut = Annotated[Path, typer.Option("--out", "-o", help="The run to write.", show_default=False, readable=False)]
+
+
+@contextlib.contextmanager
+def reading(
+    what: str, unit: str, *, encoding: str = "utf-8", skip_bad: bool = False, quiet: bool = False
+) -> Iterator[Reading]:
+    """A `Reading` with a progress display; afterwards the list of what was left out."""
+    problems = Problems(skip=skip_bad)
+    with Progress(what, unit=unit, quiet=quiet) as progress:
+        yield Reading(encoding, problems, progress)
+    if problems.count:
+        for problem in problems.found:
+            print(problem, file=sys.stderr)
+        more = problems.count - len(problems.found)
+        others = f" ({more:,} more are not shown)" if more else ""
+        print(f"left out {problems.count:,} bad records{others}", file=sys.stderr)
+
+
+COMPLETIONS = {"rerank": completing.cross_encoders}
+
+
+def declared(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that its dataclass parameters declare.
+
+    A parameter whose type has declared fields (`rankwell.core.parameters`) becomes an option for each of them, with the
+    field's default, bounds and help; the command gets the object made of what was chosen. An option of the command's
+    own takes the place of a declared one of the same name.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    types: dict[str, Any] = {name: part.annotation for name, part in signature.parameters.items()}
+    groups: dict[str, type[Any]] = {
+        name: kind for name, kind in types.items() if isinstance(kind, type) and is_dataclass(kind)
+    }
+    plain = [part for name, part in signature.parameters.items() if name not in groups]
+    own = {part.name for part in plain}
+    wanted = {name: part for owner in groups.values() for name, part in parameters(owner).items() if name not in own}
+    options = [_option(parameter) for parameter in wanted.values()]
+    needed = [part for part in plain if part.default is part.empty]
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        for name, owner in groups.items():
+            fields = {field: part for field, part in parameters(owner).items() if field in wanted}
+            given[name] = owner(**{field: part.read(given.pop(field)) for field, part in fields.items()})
+        command(**given)
+
+    parts = [*needed, *options, *(part for part in plain if part not in needed)]
+    parts = [part.replace(kind=inspect.Parameter.KEYWORD_ONLY) for part in parts]
+    with_options.__signature__ = signature.replace(parameters=parts)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {part.name: part.annotation for part in parts}
+    return with_options
+
+
+def _option(parameter: Parameter) -> inspect.Parameter:
+    """A declared parameter as an option of a command."""
+    name = parameter.name.replace("_", "-")
+    flags = parameter.flags or (f"--{name}/--no-{name}" if parameter.default is True else f"--{name}",)
+    about, choices = parameter.help, getattr(parameter.kind, "choices", ())
+    if any(choice not in about for choice in choices):
+        about = f"{about.removesuffix('.')}: {', '.join(choices)}."
+    elif parameter.default is None and str(parameter.example or "") not in about:
+        about = f"{about.removesuffix('.')}, such as {parameter.example!r}."
+    kind: Any = parameter.kind.type if parameter.default is not None else parameter.kind.type | None
+    info = typer.Option(*flags, help=about, autocompletion=COMPLETIONS.get(parameter.name))
+    return inspect.Parameter(
+        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=Annotated[kind, info]
+    )

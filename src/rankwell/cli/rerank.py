@@ -5,19 +5,47 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankwell.cli import completing, options
+from rankwell.collections import read_any_queries, read_run, write_run
+from rankwell.core import ParameterError
+from rankwell.core.errors import Phrase
+from rankwell.core.parameters import chosen, like
+from rankwell.index import open_index
+from rankwell.models.explanation import Interpolate
+from rankwell.models.families import reranker
+from rankwell.models.reranking.passages import Passages
+from rankwell.models.reranking.reranker import PROBABILITY, Reranker, RerankSettings
+from rankwell.pipelines import RerankOptions
 
 if TYPE_CHECKING:
-    from rankwell.core import Document, Run, Stage
-    from rankwell.rerank import Reranker, Tally
+    from rankwell.core import Document, Judgments, Run, Stage
+    from rankwell.models.reranking.placing import Tally
 
 
+@dataclass(frozen=True)
+class RerankCommand:
+    """The options of `rankwell rerank` that are a re-ranker's own."""
+
+    k: int | None = like(RerankSettings, "k")
+    document: str | None = like(RerankSettings, "document")
+    query_field: str | None = like(RerankSettings, "query_field")
+    passages: str | None = like(RerankSettings, "passages")
+    aggregate: str | None = like(RerankSettings, "aggregate")
+    aggregate_as: str | None = like(RerankSettings, "aggregate_as")
+    max_tokens: int | None = like(RerankSettings, "max_tokens")
+    query_tokens: int | None = like(RerankSettings, "query_tokens")
+    precision: str | None = like(RerankSettings, "precision")
+    relevant: str | None = like(RerankSettings, "relevant")
+    interpolate: float | None = like(RerankOptions, "interpolate")
+
+
+@options.declared
 def rerank(
     run: Annotated[Path, typer.Argument(help="The run to re-rank.", show_default=False, readable=False)],
     queries: Annotated[
@@ -32,79 +60,40 @@ def rerank(
         ),
     ],
     out: options.RunOut,
-    index: Annotated[str | None, typer.Option(help="The index with the documents: a folder, or in ClickHouse.")] = None,
+    how: RerankCommand,
+    index: Annotated[str | None, typer.Option(help="The index with the documents.")] = None,
     documents: Annotated[str | None, typer.Option(help="A collection with the documents, instead of an index.")] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            help="How many documents a query; the others stay below. 100 by default, 20 by a model that compares them.",
-        ),
-    ] = None,
-    document: Annotated[
-        str | None, typer.Option(help="The document's text: '{title} {abstract}'; all fields by default.")
-    ] = None,
-    query_field: Annotated[
-        str | None, typer.Option(help="Which wording of the queries: question, narrative, ...")
-    ] = None,
     split: options.Split = None,
-    passages: Annotated[
-        str | None, typer.Option(help="Score passages: words:overlap such as 150:50, or paragraphs.")
-    ] = None,
-    aggregate: options.Aggregate = None,
-    aggregate_as: Annotated[
-        str | None, typer.Option(help="Aggregate passages as probability (the default) or logit.")
-    ] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Write probabilities, not logits.")] = False,
-    interpolate: Annotated[
-        float | None, typer.Option(help="Mix with the run: this much of the model, the rest of the run (0 to 1).")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(help="Tokens a pair; as many as the model takes by default.")
-    ] = None,
-    query_tokens: Annotated[int | None, typer.Option(help="Tokens of the query, out of these.")] = None,
-    precision: Annotated[str | None, typer.Option(help="fp32 or int8; what the model has by default.")] = None,
     skip_missing: Annotated[
-        bool, typer.Option("--skip-missing", help="Leave documents that are not found below the others.")
+        bool,
+        typer.Option(
+            "--skip-missing", help="Place documents that are not found below the others, instead of stopping."
+        ),
     ] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither use nor keep scores.")] = False,
-    tag: Annotated[str | None, typer.Option(help="The new run's name; the model's by default.")] = None,
-    relevant: options.Relevant = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not read or write kept scores.")] = False,
+    tag: Annotated[str | None, typer.Option(help="Run tag (default: the model's name).")] = None,
     on: options.On = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Re-rank the top of a run with a model that reads query and document. Scores are kept: a second time is quick."""
-    from rankwell.cli.known_relevant import known_relevant
-    from rankwell.clickhouse import open_index
-    from rankwell.collections import read_any_queries, read_run, write_run
-    from rankwell.core import ParameterError
-    from rankwell.rerank import Interpolate, Passages, RerankWishes, reranker
-
     if (index is None) == (documents is None):
         found = "neither" if index is None else "both"
         raise ParameterError("documents", expected="one of --index and --documents", found=found)
-    wishes = RerankWishes(
-        k=k,
-        document=document,
-        query_field=query_field,
-        passages=None if passages is None else Passages.parse(passages),
-        aggregate=aggregate,
-        aggregate_as=aggregate_as,
-        scores="probability" if probabilities else None,
-        max_tokens=max_tokens,
-        query_tokens=query_tokens,
-        precision=precision,
-        relevant=known_relevant(relevant),
+    passages = None if how.passages is None else Passages.parse(how.passages)
+    settings = RerankSettings(
+        **{**chosen(how, RerankSettings), "relevant": known_relevant(how.relevant), "passages": passages},
+        scores=PROBABILITY if probabilities else None,
         missing="below" if skip_missing else "error",
         index=None if index is None else open_index(index),
         cache=not no_cache,
         threads=threads,
         quiet=quiet,
     )
-    again = reranker(model, wishes)
+    again = reranker(model, settings)
     top: Stage = again if on is None else _on(on, threads, again)
-    stage: Stage = top if interpolate is None else Interpolate(top, interpolate)
+    stage: Stage = top if how.interpolate is None else Interpolate(top, how.interpolate)
     stage.check()
     first = replace(read_run(run), queries=read_any_queries(queries, split))
     if documents is not None:
@@ -118,14 +107,14 @@ def rerank(
 
 def _on(on: str, threads: int | None, reranker: Reranker) -> Stage:
     """The re-ranker with its work done by others."""
-    from rankwell.scale import Address, RerankOn
+    from rankwell.ray import RerankOn, worker_address
 
-    return RerankOn(reranker, Address.parse(on, threads))
+    return RerankOn(reranker, worker_address(on, threads))
 
 
 def _with_documents(run: Run, reranker: Reranker, collection: str, *, quiet: bool) -> Run:
     """The run with the texts of those documents that will be read."""
-    from rankwell.cli.session import reading
+    from rankwell.cli.options import reading
     from rankwell.collections import open_collection
 
     wanted = set(run.top(reranker.k).docnos.tolist()).union(*map(reranker.also_reads, run.qids))
@@ -148,3 +137,30 @@ def _going_on(tally: Tally, *, kept: bool) -> Iterator[None]:
         if kept and tally.pairs:
             print("note: the scores so far are kept: the same command goes on from there", file=sys.stderr)
         raise
+
+
+LONGEST = 250  # characters of a file's name
+FEWEST = 3  # words of a text: less is the name of a file that is not there
+
+
+def known_relevant(told: Judgments | str | None) -> Judgments | str | None:
+    """The judgments of a file, or the text itself."""
+    from rankwell.collections import read_any_qrels
+
+    if not isinstance(told, str):
+        return told
+    if len(told) <= LONGEST and Path(told).exists():
+        return read_any_qrels(told)
+    if len(told.split()) < FEWEST:
+        raise ParameterError("--relevant", expected="a file of judgments, or the text of an abstract", found=told)
+    return told
+
+
+def example_text(told: Judgments | str | None) -> str | None:
+    """The text itself, for words that no judgments are about."""
+    found = known_relevant(told)
+    if found is not None and not isinstance(found, str):
+        raise ParameterError(
+            "--relevant", expected="the text of a relevant abstract", found=Phrase(f"judgments in {told}")
+        )
+    return found

@@ -1,4 +1,4 @@
-"""`rankwell review`: systematic reviews, from lists of studies to a collection."""
+"""`rankwell review`: systematic reviews, from lists of studies to a collection and to screening in the browser."""
 
 from __future__ import annotations
 
@@ -11,11 +11,85 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankwell.cli import options
-from rankwell.cli.review_screen import screen
+from rankwell.cli.options import Quiet
 from rankwell.cli.review_simulate import rank_reviews, simulate_reviews
 
 if TYPE_CHECKING:
     from rankwell.reviews import CandidateSource
+    from rankwell.reviews.screening.store import Project
+
+
+def screen(
+    project: Annotated[
+        Path,
+        typer.Argument(help="The project's file; a new one is made.", show_default=False, readable=False),
+    ],
+    imported: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import", help="Records to add: RIS, CSV, .nbib, or any collection. May be given several times."
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What the review is about; the ranking starts from it.")] = None,
+    reviewer: Annotated[
+        list[str] | None, typer.Option(help="Name of a reviewer; may be given twice, and each gets a link.")
+    ] = None,
+    bert: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Model that also reads the records, in the background: a short name or a folder.",
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen at.")] = 8000,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Only import; do not open the pages.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Screen records in the browser until Ctrl-C: the ranking learns from every decision."""
+    from rankwell.core import MissingExtraError
+
+    try:
+        from rankwell.reviews.screening.store import open_project
+    except ImportError as error:
+        raise MissingExtraError("screening", extra="reviews") from error
+
+    if bert is not None:
+        _check_model(bert)
+    with open_project(project, title=title, reviewers=reviewer or ()) as opened:
+        for source in imported or ():
+            _add(opened, source, quiet=quiet)
+        if no_serve:
+            return
+        from rankwell.apps.screening.application import run
+
+        run(opened, model=bert, host=host, port=port, quiet=quiet, tell=_tell)
+
+
+def _check_model(name: str) -> None:
+    """A model that is not there is told at once, and not by a thread."""
+    from rankwell.models.base import find_model
+
+    find_model(name)
+
+
+def _add(project: Project, source: str, *, quiet: bool) -> None:
+    """Import a file, and say what came of it."""
+    from rankwell.cli.options import reading
+    from rankwell.core import Progress
+    from rankwell.reviews.screening.files import read_records
+
+    with reading(f"reading {source}", "records", quiet=quiet) as how:
+        references = read_records(source, how)
+    with Progress("looking for duplicates", unit="records", total=len(references), quiet=quiet) as progress:
+        found = project.import_references(Path(source).name or source, references, progress)
+    _tell(f"{source}: {found.read:,} records, {found.duplicates:,} duplicates set aside, {found.doubtful:,} to look at")
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
 
 NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
 
@@ -40,36 +114,31 @@ def build(
         ),
     ] = None,
     cache: Annotated[Path | None, typer.Option(help="The folder that keeps PubMed's answers.", readable=False)] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Ask nobody: only the kept answers.")] = False,
-    base_url: Annotated[str, typer.Option(help="Where E-utilities are.")] = NCBI,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Use only the kept answers; do not connect to PubMed.")
+    ] = False,
+    base_url: Annotated[str, typer.Option(help="Address of NCBI's E-utilities.")] = NCBI,
     decisions: Annotated[
         Path | None, typer.Option(help="An ambiguous.csv with yes and no filled in.", readable=False)
     ] = None,
-    fewest: Annotated[int, typer.Option(help="Keep reviews with at least so many documents.")] = 30,
-    candidates: Annotated[int, typer.Option(help="How many search results to compare.")] = 20,
+    fewest: Annotated[int, typer.Option(help="Least number of documents of a review.")] = 30,
+    candidates: Annotated[int, typer.Option(help="Number of search results to compare with each study.")] = 20,
     shares: Annotated[str, typer.Option(help="Percent of reviews for train, validation, test.")] = "85,7.5,7.5",
     keep_without_abstract: Annotated[
         bool, typer.Option("--keep-without-abstract", help="Also keep articles that have only a title.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="The seed of the split and of the relevant examples.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for the split and the relevant examples.")] = 0,
     output: options.Output = "table",
     encoding: options.Encoding = "utf-8",
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Find the studies of reviews in PubMed and make a collection of them. Interrupted, it goes on where it was."""
-    from rankwell.cli.session import reading
+    from rankwell.cli.options import reading
     from rankwell.core import Progress
-    from rankwell.reviews import (
-        BuildSettings,
-        MatchingRule,
-        StudyFinder,
-        build_collection,
-        read_reviews,
-    )
-    from rankwell.reviews.decisions import decisions_in
-    from rankwell.reviews.output import check_folder, input_record, write_collection
-    from rankwell.reviews.tables import split_table, verdict_table
+    from rankwell.reviews import BuildSettings, MatchingRule, StudyFinder, build_collection, read_reviews
+    from rankwell.reviews.build import check_folder, input_record, split_table, verdict_table, write_collection
+    from rankwell.reviews.finding import decisions_in
 
     check_folder(out)
     settings = BuildSettings(fewest, not keep_without_abstract, _shares(shares), seed)
@@ -101,13 +170,12 @@ def stats(
     quiet: options.Quiet = False,
 ) -> None:
     """Describe a collection of reviews: words, tokens, the balance of labels, studies of a review."""
+    from rankwell.cli.options import reading
     from rankwell.cli.runs import this_command, write_page
-    from rankwell.cli.session import reading
     from rankwell.collections import open_collection
-    from rankwell.encode import TokenCounter, default_tokenizer
+    from rankwell.models.base import TokenCounter, default_tokenizer
     from rankwell.reviews import review_statistics
-    from rankwell.reviews.statistics import judgments_of
-    from rankwell.reviews.statistics_report import statistics_page, statistics_pictures, statistics_tables
+    from rankwell.reviews.statistics import judgments_of, statistics_page, statistics_pictures, statistics_tables
 
     collection = open_collection(source)
     model = tokenizer or default_tokenizer()

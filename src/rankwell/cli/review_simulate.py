@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankwell.reviews.screening import Setting
     from rankwell.reviews.screening.rankers import Ranker
 
+
 Source = Annotated[
     str, typer.Argument(metavar="COLLECTION", help="A collection of reviews with their judgments.", show_default=False)
 ]
@@ -25,7 +26,7 @@ Split = Annotated[
 Bert = Annotated[
     str, typer.Option("--bert", metavar="MODEL", help="The model of learner+bert: a short name or a folder.")
 ]
-RankerSeed = Annotated[int, typer.Option("--seed", help="The seed of starts and of the random ranker.")]
+RankerSeed = Annotated[int, typer.Option("--seed", help="Random seed for the starts and the random ranker.")]
 
 
 def rank_reviews(
@@ -45,7 +46,7 @@ def rank_reviews(
     from rankwell.collections import write_run
     from rankwell.core import Progress
     from rankwell.reviews.screening import ranked, ranker_named
-    from rankwell.reviews.screening.figures_report import ranking_table
+    from rankwell.reviews.screening.figures import ranking_table
 
     _check_output(output)
     chosen = ranker_named(ranker)
@@ -72,12 +73,14 @@ def simulate_reviews(
     ] = None,
     run: Annotated[
         list[Path] | None,
-        typer.Option("--run", help="Also replay the order of this run of any ranker.", readable=False),
+        typer.Option("--run", help="Also replay the order of this run.", readable=False),
     ] = None,
-    starts: Annotated[int, typer.Option(help="How often to begin, each time with other known records.")] = 10,
+    starts: Annotated[int, typer.Option(help="Number of simulations, each with other known records.")] = 10,
     seed: RankerSeed = 0,
-    recall: Annotated[float, typer.Option(help="The recall at which saved work is measured.")] = 0.95,
-    again: Annotated[float, typer.Option(help="Learn anew when decisions have grown by this share; 0: always.")] = 0.02,
+    recall: Annotated[float, typer.Option(help="Recall at which saved work is measured.")] = 0.95,
+    again: Annotated[
+        float, typer.Option(help="Retrain when the number of decisions has grown by this share (0: after each).")
+    ] = 0.02,
     split: Split = None,
     bert: Bert = "minilm-l6",
     pictures: Annotated[Path | None, typer.Option(help="Write the recall curves into this folder (PNG).")] = None,
@@ -89,7 +92,7 @@ def simulate_reviews(
     from rankwell.cli.runs import show, this_command, warn, write_page
     from rankwell.core import Progress
     from rankwell.reviews.screening import replay
-    from rankwell.reviews.screening.figures_report import figures_table, recall_pictures, replays_page
+    from rankwell.reviews.screening.figures import figures_table, recall_pictures, replays_page
 
     _check_output(output)
     names = list(dict.fromkeys(ranker or ([] if run else ["learner"])))
@@ -119,10 +122,10 @@ def _check_output(output: str) -> None:
 
 def _setting(source: str, split: str | None, names: Sequence[str], bert: str, *, seed: int, quiet: bool) -> Setting:
     """The reviews, and what the asked rankers may learn from; an unknown ranker or model is refused before that."""
-    from rankwell.cli.session import reading
+    from rankwell.cli.options import reading
     from rankwell.collections import open_collection
     from rankwell.core import ParameterError
-    from rankwell.encode import find_model
+    from rankwell.models.base import find_model
     from rankwell.reviews.screening import ranker_named, read_setting
 
     if seed < 0:

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rankwell.cli.session import reading
+from rankwell.cli.options import reading
 from rankwell.collections import Reading, open_collection, read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Run, atomic_write
-from rankwell.evaluate.pooling import unjudged_documents, write_study
+from rankwell.evaluation.unjudged import unjudged_documents, write_study
 from rankwell.report import Page, Table
-from rankwell.report.cells import one_line
+from rankwell.report.renderers import one_line
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 

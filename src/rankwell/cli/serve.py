@@ -14,7 +14,7 @@ from rankwell.cli import options
 RUN = "run"
 KeysFile = Annotated[
     Path | None,
-    typer.Option("--keys", help="The file of keys; serve/keys.json in RANKWELL_HOME by default.", readable=False),
+    typer.Option("--keys", help="File of keys (default: serve/keys.json in RANKWELL_HOME).", readable=False),
 ]
 
 
@@ -43,40 +43,41 @@ def run(
     rerank: options.Rerank = None,
     models: Annotated[
         list[str] | None,
-        typer.Option("--model", help="Another cross-encoder that searches may ask for; several times."),
+        typer.Option("--model", help="Another re-ranker that searches may ask for; several times for more."),
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 is everywhere.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen at.")] = 8080,
+    host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen at.")] = 8080,
     base_url: Annotated[
         str | None,
-        typer.Option(help="The address people use, where a proxy stands before us: https://search.example.org"),
+        typer.Option(help="Public address behind a proxy: https://search.example.org"),
     ] = None,
     keys_file: KeysFile = None,
-    private: Annotated[bool, typer.Option("--private", help="Reading needs a key too.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Require a key for reading, too.")] = False,
     judgments: Annotated[
         Path | None,
         typer.Option(
-            help="The file that keeps thumbs; DIR.judgments.jsonl by default (in ClickHouse: none).",
+            help="File of the thumbs (default: DIR.judgments.jsonl; none for ClickHouse).",
             readable=False,
         ),
     ] = None,
-    no_judgments: Annotated[bool, typer.Option("--no-judgments", help="No thumbs, no judgments.")] = False,
-    max_k: Annotated[int, typer.Option(help="The last rank that can be asked for.")] = 1000,
-    max_depth: Annotated[int, typer.Option(help="How many documents a model may read for a request.")] = 200,
-    max_body: Annotated[int, typer.Option(help="The largest body in bytes.")] = 16 * 1024 * 1024,
-    timeout: Annotated[float, typer.Option(help="Seconds after which the first stage's results must do.")] = 10.0,
-    threads: Annotated[int, typer.Option(help="Searches that run side by side; as many as cores by default.")] = 0,
+    no_judgments: Annotated[bool, typer.Option("--no-judgments", help="Do not collect judgments.")] = False,
+    max_k: Annotated[int, typer.Option(help="Last rank that a request may ask for.")] = 1000,
+    max_depth: Annotated[int, typer.Option(help="Most documents that a model reads for a request.")] = 200,
+    max_body: Annotated[int, typer.Option(help="Largest request body in bytes.")] = 16 * 1024 * 1024,
+    timeout: Annotated[float, typer.Option(help="Seconds after which the first stage's results are returned.")] = 10.0,
+    threads: Annotated[int, typer.Option(help="Number of searches at the same time (default: number of cores).")] = 0,
     quiet: options.Quiet = False,
 ) -> None:
     """Serve the search page and the REST API of an index until Ctrl-C."""
-    from rankwell.clickhouse import is_address
-    from rankwell.serve.keys import default_keys
-    from rankwell.serve.server import run as run_server
-    from rankwell.serve.settings import ServeSettings
+    from rankwell.apps.search.access import default_keys
+    from rankwell.apps.search.application import run as run_server
+    from rankwell.apps.search.settings import ServeSettings
+    from rankwell.index import scheme_of
 
-    beside = None if is_address(folder) else _beside(Path(folder).resolve())
+    remote = scheme_of(folder) is not None
+    beside = None if remote else _beside(Path(folder).resolve())
     settings = ServeSettings(
-        folder if is_address(folder) else Path(folder),
+        folder if remote else Path(folder),
         rerank=rerank,
         models=tuple(models or ()),
         host=host,
@@ -107,7 +108,7 @@ def add(
     keys_file: KeysFile = None,
 ) -> None:
     """Make a key and print it, once: only its hash is kept."""
-    from rankwell.serve.keys import Keys, default_keys
+    from rankwell.apps.search.access import Keys, default_keys
 
     print(Keys(keys_file or default_keys()).add(name, role))
     print("Keep it now: it is not shown again. Send it as the header Authorization: Bearer KEY.", file=sys.stderr)
@@ -116,8 +117,8 @@ def add(
 @keys.command("list")
 def list_keys(keys_file: KeysFile = None) -> None:
     """The keys that there are."""
+    from rankwell.apps.search.access import Keys, default_keys
     from rankwell.report import Column, Table
-    from rankwell.serve.keys import Keys, default_keys
 
     rows = [(key.name, key.role, key.made) for key in Keys(keys_file or default_keys()).all()]
     columns = [Column(title, "left") for title in ("name", "role", "made")]
@@ -129,6 +130,6 @@ def remove(
     name: Annotated[str, typer.Argument(help="The name of the key.", show_default=False)], keys_file: KeysFile = None
 ) -> None:
     """Remove a key; servers that run refuse it from now on."""
-    from rankwell.serve.keys import Keys, default_keys
+    from rankwell.apps.search.access import Keys, default_keys
 
     Keys(keys_file or default_keys()).remove(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +14,9 @@ from rankwell.cli import completing, options
 from rankwell.core import ParameterError, RankwellError
 
 if TYPE_CHECKING:
-    from rankwell.scale import CellsOn
+    from rankwell.ray import CellsOn
     from rankwell.studies import Estimate, Machine, Plan, StudyFolder
+
 
 study = typer.Typer(no_args_is_help=True, help="Experiments from one file each: run, resume, report, compare.")
 Named = Annotated[
@@ -27,8 +27,10 @@ Named = Annotated[
     ),
 ]  # fmt: skip
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where the study was run.", show_default=False)]
-Jobs = Annotated[int | None, typer.Option(help="Cells at a time; two where it helps by default.", min=1)]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, however long it takes.")]
+Jobs = Annotated[
+    int | None, typer.Option(help="Number of cells to run at the same time (default: two where it helps).", min=1)
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before a long run.")]
 LATENCY = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s)")
 
 
@@ -46,8 +48,10 @@ def list_studies() -> None:
 @study.command("show")
 def show(
     given: Named,
-    cell: Annotated[str | None, typer.Option(help="A cell of a study that was run: all about one number.")] = None,
-    file: Annotated[bool, typer.Option("--file", help="The file itself, to copy and to change.")] = False,
+    cell: Annotated[
+        str | None, typer.Option(help="Show one cell of a finished study: where a number comes from.")
+    ] = None,
+    file: Annotated[bool, typer.Option("--file", help="Print the study file, to copy and change.")] = False,
 ) -> None:
     """What a study asks and runs; of one that was run, how far it is and where a number comes from."""
     from rankwell.studies import StudyFolder, described, described_cell, find_study, progress_of
@@ -74,16 +78,18 @@ def show(
 def run(
     given: Named,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The study's folder; studies/NAME by default.", readable=False)
+        Path | None, typer.Option("--out", "-o", help="Folder of the study (default: studies/NAME).", readable=False)
     ] = None,
-    budget: Annotated[str | None, typer.Option(help="A smaller version that the study names: small.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Name of a smaller version in the study file, such as small.")
+    ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="The folder with collections; RANKWELL_DATA by default.", readable=False)
+        Path | None, typer.Option(help="Folder with collections (default: RANKWELL_DATA).", readable=False)
     ] = None,
     collection: Annotated[
         list[str] | None, typer.Option(help="Where a collection is: NAME=FOLDER or NAME=irds:...; several times.")
     ] = None,
-    latency: Annotated[str | None, typer.Option(help="What a query may take, for the frontier: 200ms.")] = None,
+    latency: Annotated[str | None, typer.Option(help="Time that a query may take, for the frontier: 200ms.")] = None,
     vary: Annotated[
         list[str] | None, typer.Option(help="Other values of a variable: model=NAME,FOLDER; several times.")
     ] = None,
@@ -94,12 +100,12 @@ def run(
     quiet: options.Quiet = False,
 ) -> None:
     """Run a study and write its report. What is finished is not done again: the same command goes on after a kill."""
-    from rankwell.studies import Machine, Settings, StudyFolder, data_folder, find_study
+    from rankwell.studies import Machine, RunSettings, StudyFolder, data_folder, find_study
 
     file = find_study(given).within(budget).varying(_varied(vary or []))
     folder = StudyFolder(out or Path("studies") / file.name)
     place = data_folder(data, os.environ.get("RANKWELL_DATA"))
-    settings = Settings(
+    settings = RunSettings(
         file.name,
         budget,
         None if place is None else str(place.resolve()),
@@ -147,7 +153,7 @@ def report(folder: Folder) -> None:
 def diff(
     first: Folder,
     second: Folder,
-    everything: Annotated[bool, typer.Option("--all", help="Figures that are the same too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also print figures that are the same.")] = False,
     output: options.Output = "table",
 ) -> None:
     """Compare two runs of a study, figure by figure."""
@@ -174,10 +180,9 @@ def _on(on: str | None, jobs: int | None, threads: int | None) -> CellsOn | None
     """Those who do the cells in place of this machine."""
     if on is None:
         return None
-    from rankwell.scale import Address, CellsOn
+    from rankwell.ray import CellsOn, worker_address
 
-    address = Address.parse(on, threads)
-    return CellsOn(replace(address, workers=address.workers or jobs))
+    return CellsOn(worker_address(on, threads, jobs))
 
 
 def _run(folder: StudyFolder, machine: Machine, others: CellsOn | None, *, yes: bool, quiet: bool) -> None:

@@ -1,53 +1,35 @@
-"""`rankwell train mlm`: a model that knows the words of a collection in their company."""
+"""`rankwell train mlm` and `rankwell distil`: adapt a model to a collection, and train a small one on a large one."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankwell.cli import options
+from rankwell.cli import completing, options
 from rankwell.cli import train_options as shared
+from rankwell.models.distillation.training import DistilSettings, DistilValidation
+from rankwell.models.language_model.settings import MlmSettings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rankwell.models.language_model.training import MlmResult
+    from rankwell.models.learning.trainer import TrainingResult
     from rankwell.report import Table
-    from rankwell.train.mlm import MlmResult
 
 
+@options.declared
 def mlm(
     source: options.Source,
     model: shared.Model,
     out: shared.Out,
-    epochs: Annotated[float, typer.Option(help="Passes over the texts.")] = 3.0,
-    steps: shared.Steps = None,
-    batch_size: Annotated[int, typer.Option(help="Rows of tokens that are run together.")] = 16,
-    accumulate: shared.Accumulate = 1,
-    max_tokens: Annotated[int, typer.Option(help="Tokens in a row.")] = 128,
-    lr: shared.Lr = 5e-5,
-    warmup: shared.Warmup = 0.1,
-    weight_decay: shared.WeightDecay = 0.01,
-    mask_probability: Annotated[float, typer.Option(help="The share of tokens that are to be guessed.")] = 0.15,
-    replacement: Annotated[
-        str, typer.Option(help="bert (80 % [MASK], 10 % random, 10 % unchanged) or all-mask.")
-    ] = "bert",
-    random: Annotated[str, typer.Option(help="How random tokens are drawn: uniform or frequency.")] = "uniform",
-    whole_words: Annotated[bool, typer.Option("--whole-words", help="Mask words, not single tokens.")] = False,
-    freeze: Annotated[
-        str, typer.Option(help="none, body (only the head is trained), embeddings, or layers:N.")
-    ] = "none",
-    held_out: Annotated[float, typer.Option(help="The share of documents that are not learnt from.")] = 0.05,
-    measured: Annotated[int, typer.Option(help="How many of these are measured with, at most.")] = 300,
+    settings: MlmSettings,
     fill: Annotated[
         list[str] | None, typer.Option("--fill", help="A sentence with [MASK]: show what is put there; several times.")
     ] = None,
-    evaluate_every: shared.EvaluateEvery = None,
-    save_every: shared.SaveEvery = None,
-    patience: shared.Patience = None,
-    precision: shared.Precision = "auto",
-    seed: Annotated[int, typer.Option("--seed", help="Of new weights, order, dropout and masks.")] = 42,
-    keep_checkpoints: shared.KeepCheckpoints = False,
-    threads: options.Threads = None,
     format: options.Format = None,
     fields: options.Fields = None,
     id_column: options.IdColumn = None,
@@ -55,38 +37,11 @@ def mlm(
     output: options.Output = "table",
     quiet: options.Quiet = False,
 ) -> None:
-    """Adapt a model to a collection: it learns to guess masked words; measured on documents that it did not see."""
-    from rankwell.train.mlm import train_mlm
-    from rankwell.train.mlm_settings import MlmSettings
+    """Adapt a model to a collection by masked language modelling; it is measured on held-out documents."""
+    from rankwell.models.language_model.training import train_mlm
 
-    settings = MlmSettings(
-        epochs=epochs,
-        steps=steps,
-        batch_size=batch_size,
-        accumulate=accumulate,
-        max_tokens=max_tokens,
-        lr=lr,
-        warmup=warmup,
-        weight_decay=weight_decay,
-        mask_probability=mask_probability,
-        replacement=replacement,
-        random=random,
-        whole_words=whole_words,
-        freeze=freeze,
-        held_out=held_out,
-        measured=measured,
-        fill=tuple(fill or ()),
-        evaluate_every=evaluate_every,
-        save_every=save_every,
-        patience=patience,
-        precision=precision,
-        seed=seed,
-        keep_checkpoints=keep_checkpoints,
-        threads=threads,
-        format=format,
-        fields=fields,
-        id_column=id_column,
-        encoding=encoding,
+    settings = replace(
+        settings, fill=tuple(fill or ()), format=format, fields=fields, id_column=id_column, encoding=encoding
     )
     with shared.going_on(out):
         result = train_mlm(source, model, out, settings, quiet=quiet)
@@ -121,3 +76,43 @@ def tables(result: MlmResult) -> list[Table]:
             Table("Gaps", [Column("sentence", "left"), Column("training", "left"), Column("filled with", "left")], gaps)
         )
     return made
+
+
+@options.declared
+def distil(
+    teacher: Annotated[
+        str,
+        typer.Argument(
+            help="A cross-encoder: a name or folder.", show_default=False, autocompletion=completing.cross_encoders
+        ),
+    ],
+    student: Annotated[
+        str,
+        typer.Argument(
+            help="teacher:6 (of its layers), teacher:3x192 (narrower), a name or folder.", show_default=False
+        ),
+    ],
+    pairs: shared.PairsFolder,
+    out: shared.Out,
+    settings: DistilSettings,
+    held_out: DistilValidation,
+    quiet: options.Quiet = False,
+) -> None:
+    """Train a small cross-encoder on the scores of a large one, without labels. train resume continues a run."""
+    from rankwell.models.distillation.training import distil as distil_into
+
+    validation = held_out.chosen
+    with shared.going_on(out):
+        result = distil_into(teacher, student, pairs, out, settings=settings, validation=validation, quiet=quiet)
+    shared.tell(result, quiet=quiet)
+    if not quiet:
+        _tell_of_speed(teacher, result, pairs, settings.threads)
+
+
+def _tell_of_speed(teacher: str, result: TrainingResult, pairs: Path, threads: int | None) -> None:
+    """What the student saves."""
+    from rankwell.models.distillation.speed import compare_speed
+    from rankwell.models.learning.pairs import open_pairs
+
+    for speed in compare_speed([teacher, str(result.folder.model)], open_pairs(pairs), threads=threads):
+        print(speed, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Where an index in ClickHouse is: an address such as clickhouse://reader@one.example:8123,two.example/papers.
+"""The address of an index in ClickHouse, such as clickhouse://reader@one.example:8123,two.example/papers.
 
     clickhouse://[user[:password]@]host[:port][,host[:port]...]/database[?option=value&...]
     clickhouses://...                        the same through TLS
@@ -55,19 +55,9 @@ class Address:
 
     __repr__ = __str__
 
-    @property
-    def name(self) -> str:
-        """The database's name, as a server shows it to everyone."""
-        return self.database
-
-
-def is_address(text: object) -> bool:
-    """Whether a text means an index in ClickHouse rather than a folder."""
-    return isinstance(text, str) and text.split("://", 1)[0] in (PLAIN, SECURE, EMBEDDED) and "://" in text
-
 
 def parse_address(text: str) -> Address:
-    """The parts of an address; an error never repeats what might be a password."""
+    """Parse an address; errors never repeat what might be a password."""
     try:
         parts = urlsplit(text)
         options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
@@ -126,6 +116,6 @@ def _host(text: str, port: int, address: str) -> tuple[str, int]:
 
 
 def _hidden(text: str) -> str:
-    """The address without what stands before the hosts."""
+    """The address without the part before the hosts."""
     head, found, rest = text.partition("://")
     return f"{head}{found}{rest.rpartition('@')[2]}"

@@ -1,20 +1,19 @@
-"""BM25 as one aggregation over the postings: every shard scores its own documents and sends its best."""
+"""BM25 and phrases inside ClickHouse, as aggregations over the postings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rankwell.clickhouse.literals import Sql, joined, sql
 from rankwell.clickhouse.manifest import Commit
 from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.values import Sql, joined, listed, sql
 from rankwell.core import RankwellError
-from rankwell.index.plan import Plan
-from rankwell.index.scoring import Scoring
+from rankwell.index.scoring import Plan, Scoring
 
 
-def all_best(rankings: Sequence[Ranking], k: int) -> Sql:
-    """The best documents for several queries in one statement; `query` is the place of each in the list."""
+def all_best(rankings: Sequence[QueryStatements], k: int) -> Sql:
+    """The best documents for several queries in one statement; `query` is the index of each in the list."""
     parts = [
         sql("SELECT toUInt32({place}) AS query, document, score FROM ({best})", place=place, best=ranking.best(k))
         for place, ranking in enumerate(rankings)
@@ -23,8 +22,8 @@ def all_best(rankings: Sequence[Ranking], k: int) -> Sql:
 
 
 @dataclass(frozen=True)
-class Ranking:
-    """The statements of one query: its terms in the order of its plan's groups, and which documents may be found."""
+class QueryStatements:
+    """The statements of one query: its terms in the order of its plan's groups, and the allowed documents."""
 
     plan: Plan
     terms: Sequence[str]
@@ -35,7 +34,7 @@ class Ranking:
 
     @property
     def hopeless(self) -> bool:
-        """Whether no document can match: nobody holds a term, or not each one under AND."""
+        """Whether no document can match: no term exists, or with AND one is missing."""
         there = {line.group for line in self.plan.lines}
         return not there or (self.scoring.match == "and" and len(there) < self.plan.groups)
 
@@ -44,7 +43,7 @@ class Ranking:
         return sql("{scores} ORDER BY score DESC, document LIMIT {k}", scores=self._scores("postings"), k=k)
 
     def with_score(self, score: float, k: int) -> Sql:
-        """Of the documents of exactly that score the k whose ids come first, on each shard."""
+        """The first k ids among the documents of exactly that score, on each shard."""
         scores = self._scores("postings", shared=False, more=sql("score = toFloat32({score})", score=score))
         return sql(
             "SELECT document, docno FROM {documents} WHERE document IN (SELECT document FROM ({scores})) "
@@ -55,7 +54,7 @@ class Ranking:
         )
 
     def _scores(self, table: str, *, shared: bool = True, more: Sql | None = None) -> Sql:
-        """Scores of all documents that match. `shared` asks all shards, else a server asks its own table."""
+        """The scores of all matching documents. `shared` queries all shards, else a server its own table."""
         conditions = [part for part in (self._complete(), more) if part is not None]
         return sql(
             "SELECT document, toFloat32(sum({part})) AS score FROM {postings} "
@@ -68,14 +67,14 @@ class Ranking:
         )
 
     def _fields(self) -> dict[str, dict[str, float]]:
-        """For each field the terms that are there, with their weights."""
+        """The existing terms of each field, with their weights."""
         found: dict[str, dict[str, float]] = {}
         for line in self.plan.lines:
             found.setdefault(line.field, {})[self.terms[line.group]] = line.weight
         return found
 
     def _lists(self) -> Sql:
-        """Which posting lists are read."""
+        """The condition that selects the posting lists."""
         parts = [
             sql("field = {field} AND term IN {terms}", field=self._space(name), terms=tuple(weights))
             for name, weights in self._fields().items()
@@ -83,7 +82,7 @@ class Ranking:
         return sql("({lists})", lists=joined("OR", parts))
 
     def _part(self) -> Sql:
-        """What a posting adds: weight * tf / (tf + k1 * (1 - b + b * length / average))."""
+        """The contribution of a posting: weight * tf / (tf + k1 * (1 - b + b * length / average))."""
         scoring, parts = self.scoring, []
         for name, weights in self._fields().items():
             weight = (
@@ -109,7 +108,7 @@ class Ranking:
         return Sql(f"multiIf({', '.join(pairs)}, {parts[-1][1]})")
 
     def _complete(self) -> Sql | None:
-        """AND: each term of the query, in any field."""
+        """The condition of AND: each term of the query, in any field."""
         if self.scoring.match != "and":
             return None
         seen = Sql("count()") if len(self._fields()) == 1 else Sql("uniqExact(term)")
@@ -120,3 +119,34 @@ class Ranking:
         if space is None:
             raise RankwellError(f"field {name!r}: not in the index")
         return space
+
+
+def phrase_condition(occurrences: Sequence[tuple[str, int]], spaces: Sequence[int], tables: Tables) -> Sql:
+    """The condition that a document has these terms at the same distances, within one field.
+
+    Each occurrence of a term implies a start of the phrase; the phrase is where all of its terms imply the same.
+    """
+    shifts: dict[str, list[int]] = {}
+    for term, place in occurrences:
+        shifts.setdefault(term, []).append(place)
+    return sql(
+        "document IN (SELECT document FROM {postings} ARRAY JOIN {begins} AS begin WHERE field IN {spaces} "
+        "AND term IN {terms} GROUP BY document, field, begin HAVING count() = {count})",
+        postings=tables.own("postings"),
+        begins=_begins(shifts),
+        spaces=tuple(spaces),
+        terms=tuple(shifts),
+        count=len(occurrences),
+    )
+
+
+def _begins(shifts: dict[str, list[int]]) -> Sql:
+    """The phrase starts that a posting implies."""
+    parts = []
+    for term, places in shifts.items():
+        each = [sql("arrayMap(at -> toInt64(at) - {place}, positions)", place=place) for place in places]
+        parts.append((term, each[0] if len(each) == 1 else sql("arrayConcat({each})", each=listed(each))))
+    if len(parts) == 1:
+        return parts[0][1]
+    pairs = [sql("term = {term}, {begins}", term=term, begins=begins) for term, begins in parts[:-1]]
+    return sql("multiIf({pairs}, {last})", pairs=listed(pairs), last=parts[-1][1])

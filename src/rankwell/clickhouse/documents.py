@@ -1,27 +1,32 @@
-"""The stored documents of an index in ClickHouse, fetched some at a time."""
+"""The stored documents of an index in ClickHouse, and the numbers of its fields."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
 import orjson
 
-from rankwell.clickhouse.literals import sql
+from rankwell.clickhouse.engine import Engine
+from rankwell.clickhouse.manifest import Commit
+from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.values import numbers, sql, texts
 from rankwell.core import Document
 
 if TYPE_CHECKING:
     from rankwell.clickhouse.index import ClickHouseIndex
 
-TOGETHER = 64  # documents that are fetched at a time where it is known which will be wanted next
+
+TOGETHER = 64  # documents fetched at once, where the next ones are known
 KEPT = 4096
 EXPECTED = 100_000
 
 
 class RemoteDocuments(Mapping[str, Document]):
-    """Documents by id. Ids that a search has found are fetched with their neighbours in the ranking."""
+    """Documents by id. Ids from a search are fetched together with their neighbours in the ranking."""
 
     def __init__(self, index: ClickHouseIndex) -> None:
         self._index = index
@@ -31,7 +36,7 @@ class RemoteDocuments(Mapping[str, Document]):
         self._lock = Lock()
 
     def expect(self, docnos: Iterable[str]) -> None:
-        """These will probably be asked for, in this order."""
+        """Announce the ids that will probably be read, in this order."""
         with self._lock:
             self._expected = list(dict.fromkeys(docnos))[:EXPECTED]
             self._places = {docno: place for place, docno in enumerate(self._expected)}
@@ -87,3 +92,38 @@ class RemoteDocuments(Mapping[str, Document]):
             docno: Document(docno, *orjson.loads(body))
             for docno, body in zip(found.get("docno", ()), found.get("body", ()), strict=True)
         }
+
+
+@dataclass
+class Fields:
+    """The numbered fields: the position in `names`, from 1; 0 is all of them together."""
+
+    engine: Engine
+    tables: Tables
+    names: tuple[str, ...]
+
+    @classmethod
+    def read(cls, engine: Engine, tables: Tables, last: Commit | None) -> Fields:
+        """Read the fields that any server knows, including those of a writer that died before its commit."""
+        statement = sql("SELECT place, name FROM {fields}", fields=tables.own("fields"))
+        found: dict[int, str] = {}
+        for answer in engine.ask_each(statement):
+            found |= dict(zip(map(int, answer.get("place", ())), answer.get("name", ()), strict=True))
+        before = () if last is None else last.fields
+        later = tuple(found[place] for place in sorted(found) if place > len(before))
+        return cls(engine, tables, (*before, *later))
+
+    @property
+    def spaces(self) -> dict[str, int]:
+        """The number of each field, and of all together."""
+        return {"": 0, **{name: place for place, name in enumerate(self.names, 1)}}
+
+    def give(self, names: Iterable[str]) -> None:
+        """Number the new fields."""
+        new = [name for name in dict.fromkeys(names) if name not in self.names]
+        if not new:
+            return
+        first = len(self.names) + 1
+        columns = {"place": numbers("UInt16", range(first, first + len(new))), "name": texts(new)}
+        self.engine.insert_each(self.tables.own("fields"), columns)
+        self.names = (*self.names, *new)

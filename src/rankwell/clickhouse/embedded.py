@@ -1,4 +1,4 @@
-"""The engine inside this process: chDB, which is ClickHouse as a library, its tables in a folder."""
+"""The embedded engine: chDB, which is ClickHouse as a library, with its tables in a folder."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from threading import RLock
 from typing import Any
 
 from rankwell.clickhouse.address import Address
-from rankwell.clickhouse.engine import LARGE, Settings
-from rankwell.clickhouse.errors import engine_error
-from rankwell.clickhouse.literals import Sql, settings_text, sql
-from rankwell.clickhouse.native import Column, Columns, block, read_blocks
+from rankwell.clickhouse.engine import LARGE, Settings, engine_error
+from rankwell.clickhouse.values import Column, Columns, Sql, block, read_blocks, settings_text, sql
 from rankwell.core import MissingExtraError, RankwellError
 
 _lock = RLock()  # a finaliser may run inside
-_open: dict[str, list[Any]] = {}  # the session of a folder and its users; the library has one folder a process
+_open: dict[str, list[Any]] = {}  # the session of a folder and its users; the library allows one folder per process
 
 
 class EmbeddedEngine:
-    """One server, which is us."""
+    """The embedded engine as a cluster of one server."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -35,16 +33,16 @@ class EmbeddedEngine:
         return version_of(self.ask(sql("SELECT version() AS version")))
 
     def ask(self, statement: Sql, settings: Settings | None = None) -> Columns:
-        """Run it, and read the answer."""
+        """Run a statement, and read the answer."""
         with_settings = f"{statement}{settings_text({**LARGE, **(settings or {})})}"
         return read_blocks(self._run(with_settings))
 
     def ask_each(self, statement: Sql) -> list[Columns]:
-        """There is only one."""
+        """The answer of the only server."""
         return [self.ask(statement)]
 
     def insert(self, table: Sql, columns: Mapping[str, Column]) -> None:
-        """By way of a file: the library takes rows from Python in no other way that keeps them binary."""
+        """Insert rows through a file: the library has no other way to take binary rows from Python."""
         with tempfile.NamedTemporaryFile(suffix=".native") as file:
             file.write(block(columns))
             file.flush()
@@ -61,23 +59,23 @@ class EmbeddedEngine:
             )
 
     def insert_each(self, table: Sql, columns: Mapping[str, Column]) -> None:
-        """There is only one."""
+        """Insert into the only server."""
         self.insert(table, columns)
 
     def copy_each(self, statement: Sql, table: Sql) -> None:
-        """There is only one."""
+        """Copy within the only server."""
         self._run(str(sql("INSERT INTO {table} {statement}", table=table, statement=statement)))
 
     def run_first(self, statement: Sql) -> None:
-        """There is only one."""
+        """Run on the only server."""
         self._run(str(statement))
 
     def ask_first(self, statement: Sql) -> Columns:
-        """There is only one."""
+        """The answer of the only server."""
         return self.ask(statement)
 
     def run_each(self, statement: Sql) -> None:
-        """There is only one."""
+        """Run on the only server."""
         self._run(str(statement))
 
     def _run(self, statement: str) -> bytes:
@@ -89,19 +87,19 @@ class EmbeddedEngine:
 
 
 def version_of(answer: Columns) -> tuple[int, ...]:
-    """`26.9.2.1` as numbers."""
+    """A version as numbers: `26.9.2.1` is (26, 9, 2, 1)."""
     return tuple(int(part) for part in answer["version"][0].split(".") if part.isdigit())
 
 
 def _session(address: Address, user: object) -> Any:
-    """The open session of a folder, which stays open as long as one of its users lives."""
+    """The session of a folder, which stays open as long as it has a user."""
     try:
         from chdb import session
     except ImportError:
         raise MissingExtraError("an index in chDB", extra="clickhouse") from None
     folder = str(Path(address.folder).resolve())
     if set(_open) - {folder}:
-        gc.collect()  # an index that nobody needs any more may wait for this
+        gc.collect()  # garbage collection of an unused index may close it
     with _lock:
         if folder not in _open:
             if _open:
@@ -120,7 +118,7 @@ def _session(address: Address, user: object) -> Any:
 
 
 def _release(folder: str) -> None:
-    """One user less; the last one closes."""
+    """Remove a user; the last one closes the session."""
     with _lock:
         _open[folder][1] -= 1
         if not _open[folder][1]:

@@ -1,36 +1,90 @@
-"""ClickHouse servers, asked over HTTP: the next one where one fails, again after a pause where all do."""
+"""ClickHouse servers over HTTP: reused connections, fail-over and retries."""
 
 from __future__ import annotations
 
 import http.client
 import logging
 import random
+import ssl
 import time
+import weakref
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from threading import Lock
 from urllib.parse import urlencode
 
-from rankwell.clickhouse.address import Address
-from rankwell.clickhouse.connections import Connection, Connections, Host
+from rankwell.clickhouse.address import SECURE, Address
 from rankwell.clickhouse.embedded import version_of
-from rankwell.clickhouse.engine import LARGE, Settings
-from rankwell.clickhouse.errors import EngineError, ShardDownError, UnreachableError, engine_error
-from rankwell.clickhouse.literals import Sql, sql
-from rankwell.clickhouse.native import Column, Columns, block, read_blocks
+from rankwell.clickhouse.engine import LARGE, EngineError, Settings, ShardDownError, UnreachableError, engine_error
+from rankwell.clickhouse.values import Column, Columns, Sql, block, read_blocks, sql
 from rankwell.core import RankwellError
+
+Host = tuple[str, int]
+Connection = http.client.HTTPConnection
+
+
+class Connections:
+    """Idle connections by server."""
+
+    def __init__(self, address: Address) -> None:
+        self._address, self._context = address, _context(address)
+        self._idle: dict[Host, list[Connection]] = {}
+        self._lock = Lock()
+        weakref.finalize(self, _close, self._idle)
+
+    def idle(self, host: Host) -> Connection | None:
+        """A used connection, if any; the server may have closed it in the meantime."""
+        with self._lock:
+            waiting = self._idle.get(host)
+            return waiting.pop() if waiting else None
+
+    def fresh(self, host: Host) -> Connection:
+        """Open a new connection."""
+        timeout = self._address.connect
+        if self._context is None:
+            made = http.client.HTTPConnection(*host, timeout=timeout)
+        else:
+            made = http.client.HTTPSConnection(*host, timeout=timeout, context=self._context)
+        try:
+            made.connect()
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def give_back(self, host: Host, connection: Connection) -> None:
+        """Return a connection for reuse."""
+        with self._lock:
+            self._idle.setdefault(host, []).append(connection)
+
+
+def _close(idle: dict[Host, list[Connection]]) -> None:
+    for connections in idle.values():
+        for connection in connections:
+            connection.close()
+
+
+def _context(address: Address) -> ssl.SSLContext | None:
+    if address.scheme != SECURE:
+        return None
+    try:
+        return ssl.create_default_context(cafile=address.ca or None)
+    except (OSError, ssl.SSLError) as error:
+        raise RankwellError(f"{address.ca}: expected a file of certificates: {error}") from error
+
 
 log = logging.getLogger(__name__)
 
-PAUSE = 0.1  # seconds before the second round; twice as long before each further one
+PAUSE = 0.1  # seconds before the second round; doubled for each further one
 LONGEST_PAUSE = 2.0
-AVOIDED = 5.0  # seconds for which a server that did not answer is asked last
-WRITING = 20  # how many times longer than reading a write may take
-READING: Settings = {**LARGE, "wait_end_of_query": 1}  # so that an error half-way is an error, not half an answer
+AVOIDED = 5.0  # seconds for which a server that did not answer is tried last
+WRITING = 20  # time limit of a write, as a multiple of that of a read
+READING: Settings = {**LARGE, "wait_end_of_query": 1}  # so that an error half-way is reported, not a partial answer
 OK = 200
 
 
 class HttpEngine:
-    """The servers of an address."""
+    """The servers of an address over HTTP."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -43,7 +97,7 @@ class HttpEngine:
         return version_of(self.ask(sql("SELECT version() AS version")))
 
     def ask(self, statement: Sql, settings: Settings | None = None) -> Columns:
-        """Ask until a server answers. A shard that is down is left out only where the address says so."""
+        """Try until a server answers. A shard that is down is skipped only where the address allows it."""
         given = {**READING, "max_execution_time": int(self.address.timeout) or 1, **(settings or {})}
         body = f"{statement} FORMAT Native".encode()
         try:
@@ -55,37 +109,37 @@ class HttpEngine:
             return read_blocks(self._ask(body, {**given, "skip_unavailable_shards": 1}))
 
     def ask_each(self, statement: Sql) -> list[Columns]:
-        """Every server's answer."""
+        """The answer of every server."""
         body = f"{statement} FORMAT Native".encode()
         return [read_blocks(self._send(host, body, READING)) for host in self.address.hosts]
 
     def insert(self, table: Sql, columns: Mapping[str, Column]) -> None:
-        """Through the first server that takes a connection; it waits until the rows are on every replica."""
+        """Insert through the first available server; it waits until the rows are on every replica."""
         settings = {"insert_distributed_sync": 1} if self.address.cluster else {}
         self._insert(self._any_host(), table, columns, settings)
 
     def insert_each(self, table: Sql, columns: Mapping[str, Column]) -> None:
-        """To every server."""
+        """Insert into every server's own table."""
         for host in self.address.hosts:
             self._insert(host, table, columns, {})
 
     def copy_each(self, statement: Sql, table: Sql) -> None:
-        """Found once, and sent on as it comes."""
+        """Run the query once, and forward its result unchanged."""
         rows = self._send(self._any_host(), f"{statement} FORMAT Native".encode(), READING, WRITING)
         insert = sql("INSERT INTO {table} FORMAT Native", table=table)
         for host in self.address.hosts:
             self._send(host, rows, {"query": str(insert)}, WRITING)
 
     def run_first(self, statement: Sql) -> None:
-        """On the first server that the address names."""
+        """Run on the first server of the address."""
         self._send(self.address.hosts[0], str(statement).encode(), LARGE)
 
     def ask_first(self, statement: Sql) -> Columns:
-        """Of the first server that the address names."""
+        """The answer of the first server of the address."""
         return read_blocks(self._send(self.address.hosts[0], f"{statement} FORMAT Native".encode(), READING))
 
     def run_each(self, statement: Sql) -> None:
-        """On every server."""
+        """Run on every server of the address."""
         for host in self.address.hosts:
             self._send(host, str(statement).encode(), LARGE, WRITING)
 
@@ -95,7 +149,7 @@ class HttpEngine:
         self._send(host, block(columns), {**settings, "query": str(statement)}, WRITING)
 
     def _ask(self, body: bytes, settings: Settings) -> bytes:
-        """One round over the servers after the other."""
+        """Try the servers in rounds."""
         failed: RankwellError = UnreachableError(str(self.address))
         for pause in self._pauses():
             time.sleep(pause)
@@ -104,7 +158,7 @@ class HttpEngine:
                     return self._send(host, body, settings)
                 except UnreachableError as error:
                     self._avoided[host] = time.monotonic() + AVOIDED
-                    failed = failed if isinstance(failed, EngineError) else error  # who answers knows more
+                    failed = failed if isinstance(failed, EngineError) else error  # an error answer says more
                 except EngineError as error:
                     if not error.passing:
                         raise
@@ -115,10 +169,10 @@ class HttpEngine:
         yield 0.0
         for attempt in range(self.address.retries):
             longest = min(LONGEST_PAUSE, PAUSE * 2**attempt)
-            yield longest * random.uniform(0.5, 1.0)  # noqa: S311 -- so that clients do not come back all at once
+            yield longest * random.uniform(0.5, 1.0)  # noqa: S311 -- jitter, so that clients do not return all at once
 
     def _in_order(self) -> list[Host]:
-        """The servers in turn, those that did not answer lately at the end."""
+        """The servers in rotation, those that did not answer recently at the end."""
         now, hosts = time.monotonic(), list(self.address.hosts)
         random.shuffle(hosts)
         return sorted(hosts, key=lambda host: self._avoided.get(host, 0.0) > now)
@@ -133,7 +187,7 @@ class HttpEngine:
         raise UnreachableError(f"{self.address}: expected a server, found none that answers")
 
     def _explained(self, error: RankwellError) -> RankwellError:
-        """Which shard is down, where the servers that we reach cannot reach others."""
+        """Name the shard that is down, where the servers we reach cannot reach others."""
         if isinstance(error, UnreachableError):
             hosts = ", ".join(f"{host}:{port}" for host, port in self.address.hosts)
             return UnreachableError(f"{self.address}: expected an answer of a server, found none at {hosts}: {error}")
@@ -148,7 +202,7 @@ class HttpEngine:
         return ShardDownError(f"{self.address}: no server of {' and '.join(shards)} answers")
 
     def _shards(self) -> dict[int, list[str]]:
-        """The servers of each shard, as the cluster knows them."""
+        """The servers of each shard in the cluster's configuration."""
         statement = sql(
             "SELECT shard_num AS shard, host_name AS host, host_address AS ip, port FROM system.clusters "
             "WHERE cluster = {cluster} ORDER BY shard, replica_num",
@@ -167,10 +221,10 @@ class HttpEngine:
         return shards
 
     def _send(self, host: Host, body: bytes, settings: Settings, patience: float = 1.0) -> bytes:
-        """One request; where a connection was used before and the server has closed it, on a new one."""
+        """Send one request; on a new connection where the server has closed a reused one."""
         path = "/?" + urlencode({"database": "system", **settings})
         where = f"{self.address.scheme}://{host[0]}:{host[1]}/{self.address.database}"
-        # Rows are sent once, and so never on a connection that may be half dead.
+        # Rows are sent once, and therefore never on a reused connection.
         used = None if "query" in settings else self._connections.idle(host)
         try:
             if used is not None:
@@ -189,7 +243,7 @@ class HttpEngine:
         return data
 
     def _exchange(self, connection: Connection, path: str, body: bytes, patience: float) -> tuple[int, bytes]:
-        """Ask and hear; a connection that fails is closed."""
+        """Send and receive; close a connection that fails."""
         headers = {"X-ClickHouse-User": self.address.user, "X-ClickHouse-Key": self.address.password}
         try:
             connection.sock.settimeout(self.address.timeout * patience)

@@ -1,8 +1,7 @@
-"""An index that lives in ClickHouse: one commit of it, open for reading, with what stages ask of an index."""
+"""An index in ClickHouse: one commit, open for reading, as a `SearchIndex`."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -14,36 +13,33 @@ import numpy.typing as npt
 
 from rankwell.analysis import Analyzer
 from rankwell.clickhouse.address import parse_address
-from rankwell.clickhouse.bm25 import Ranking, all_best
-from rankwell.clickhouse.columns import RemoteColumn
+from rankwell.clickhouse.bm25 import QueryStatements, all_best, phrase_condition
+from rankwell.clickhouse.columns import EVERYTHING, NOTHING, RemoteColumn, Selection
 from rankwell.clickhouse.documents import RemoteDocuments
 from rankwell.clickhouse.engine import APART, Engine, Settings, open_engine
-from rankwell.clickhouse.literals import Sql, joined, sql
 from rankwell.clickhouse.manifest import Commit, read_commit
-from rankwell.clickhouse.native import Columns
-from rankwell.clickhouse.phrases import phrase_condition
-from rankwell.clickhouse.selection import EVERYTHING, NOTHING, Selection
 from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.values import Columns, Sql, joined, sql
+from rankwell.clickhouse.vectors import RemoteEmbeddings
 from rankwell.core import ParameterError, RankwellError
 from rankwell.core.arrays import Floats, Integers, Strings, strings
-from rankwell.core.order import ranking_order
-from rankwell.index import Hits, Scoring, Snippet
-from rankwell.index.plan import QueryTerms, TermStatistics, planned, query_terms
-from rankwell.index.snippets import snippet_of
+from rankwell.core.run import ranking_order
+from rankwell.index import Hits, Mask, Scoring, SearchIndex
+from rankwell.index.scoring import QueryTerms, TermStatistics, planned, query_terms
 
 DEFAULT = Scoring()
-SPARE = 32  # documents beyond k that a shard sends, among which those of equal score are mostly found
+SPARE = 32  # documents beyond k that a shard sends, which usually include the ties
 TOGETHER = 16  # queries in one statement
-MOST_NUMBERS = 20_000  # in one statement
+MOST_NUMBERS = 20_000  # numbers in one statement
 MOST_REMEMBERED = 200_000
 Found = tuple[Integers, Floats]
 
 
-class ClickHouseIndex:
-    """An index as it was at one commit, in a cluster or in the embedded engine.
+class ClickHouseIndex(SearchIndex):
+    """An index at one commit, in a cluster or in the embedded engine.
 
-    It has the methods of `rankwell.index.Index` that stages use. In place of a mask over documents stands a
-    `Selection`, a condition that the engine evaluates where the documents are. A number is given to one document only.
+    Its masks are `Selection`s, conditions that the engine evaluates where the documents are. Document numbers are
+    never reused.
     """
 
     def __init__(self, engine: Engine, tables: Tables, commit: Commit) -> None:
@@ -54,7 +50,6 @@ class ClickHouseIndex:
         self.metadata = tuple(commit.metadata)
         self.positions = commit.positions
         self.commit, self.size = commit.commit, commit.limit
-        self.average_lengths: Mapping[str, float] = commit.averages
         self._statistics: dict[tuple[str, str], TermStatistics] = {}
         self._docnos: dict[int, str] = {}
 
@@ -75,15 +70,15 @@ class ClickHouseIndex:
         return f"ClickHouseIndex({str(self.address)!r}, commit {self.commit}, {len(self)} documents)"
 
     def fingerprint(self) -> str:
-        """A name for this content."""
+        """A fingerprint of the content."""
         return self._commit.fingerprint()
 
     def ask(self, statement: Sql, *, apart: bool = False, settings: Settings | None = None) -> Columns:
-        """The engine's answer; `apart`: each shard's own, one after the other."""
+        """The engine's answer; `apart`: the answers of all shards, concatenated."""
         return self.engine.ask(statement, {**(APART if apart and self.tables.cluster else {}), **(settings or {})})
 
     def where(self, among: Selection | None = None) -> Sql:
-        """The condition on a document's number to be live at this commit, and among these."""
+        """The condition that a document is live at this commit, and in the given set."""
         commit = self._commit
         parts = [sql("document < {limit}", limit=commit.limit)]
         parts += [sql("NOT (document >= {first} AND document < {end})", first=f, end=f + n) for f, n in commit.holes]
@@ -99,7 +94,7 @@ class ClickHouseIndex:
         return joined("AND", parts)
 
     def last_commit(self) -> int:
-        """The number of the last commit that there is now; that of this one where nobody answers."""
+        """The number of the last commit now; that of this one where no server answers."""
         try:
             found = read_commit(self.engine, self.tables)
         except RankwellError:
@@ -112,9 +107,13 @@ class ClickHouseIndex:
         return RemoteDocuments(self)
 
     @property
-    def vector_sets(self) -> Mapping[str, Any]:
-        """What is known about each of the index's vectors, by name."""
-        return {of.name: of for of in self._commit.vectors}
+    def average_lengths(self) -> Mapping[str, float]:
+        """The average length of each field (and of "") over the live documents with it."""
+        return self._commit.averages
+
+    def vectors(self) -> Mapping[str, RemoteEmbeddings]:
+        """The index's vectors by name."""
+        return {about.name: RemoteEmbeddings(self, about) for about in self._commit.vectors}
 
     def search(
         self,
@@ -122,11 +121,11 @@ class ClickHouseIndex:
         k: int = 10,
         scoring: Scoring = DEFAULT,
         *,
-        within: npt.ArrayLike | Selection | None = None,
-        prune: bool = True,  # noqa: ARG002 -- the engine looks at every posting; the result is the same
+        within: npt.ArrayLike | Mask | None = None,
+        prune: bool = True,  # noqa: ARG002 -- the engine reads every posting; the result is the same
         threads: int = 1,
     ) -> Hits:
-        """The k best documents of each query (or of a single one), as `Index.search` finds them."""
+        """The k best documents of each query (or of a single one), the same as with `Index.search`."""
         if k < 1:
             raise ParameterError("k", expected="a number of documents, at least 1", found=k)
         self.check_fields(scoring.weights or ())
@@ -136,7 +135,7 @@ class ClickHouseIndex:
         self._learn({(term, field) for of in terms for term in of for field in scoring.weights or ("",)})
         plans = [planned(of_query, scoring, len(self), self.statistics) for of_query in terms]
         rankings = [
-            Ranking(plan, list(of), scoring, self._commit, self.tables, allowed)
+            QueryStatements(plan, list(of), scoring, self._commit, self.tables, allowed)
             for plan, of in zip(plans, terms, strict=True)
         ]
         groups = [rankings[start : start + TOGETHER] for start in range(0, len(rankings), TOGETHER)]
@@ -144,20 +143,13 @@ class ClickHouseIndex:
             found = [of for group in pool.map(lambda group: self._candidates(group, k), groups) for of in group]
         return self.ranked(found, k)
 
-    def check_fields(self, names: Iterable[str]) -> None:
-        """Raise where a field is not in the index."""
-        for name in names:
-            if name not in self.fields:
-                known = ", ".join(self.fields) or "none"
-                raise ParameterError("field", expected=f"one of those in {self.path} ({known})", found=name)
-
     def statistics(self, term: str, field: str = "") -> TermStatistics:
-        """In how many live documents a term is."""
+        """The number of live documents with a term."""
         self._learn([(term, field)])
         return self._statistics[term, field]
 
     def holding(self, term: str, field: str = "") -> Selection:
-        """The documents that hold a term."""
+        """The documents with a term."""
         space = self._commit.space(field)
         if space is None:
             return Selection(NOTHING, self)
@@ -170,7 +162,7 @@ class ClickHouseIndex:
         return Selection(condition, self)
 
     def holding_phrase(self, text: str, field: str = "") -> Selection:
-        """The documents that hold the words of a text one after the other, in that or in any field."""
+        """The documents with the words of a text in a row, in that or in any field."""
         if not self.positions:
             raise RankwellError(
                 f"{self.path} keeps no positions: make the index with positions (--positions) and push it into another "
@@ -184,29 +176,29 @@ class ClickHouseIndex:
 
     @property
     def live(self) -> Selection:
-        """All documents."""
+        """All documents of this commit."""
         return Selection(EVERYTHING, self)
 
     @cached_property
     def columns(self) -> Mapping[str, RemoteColumn]:
-        """The metadata columns."""
+        """The metadata columns by name."""
         kinds = enumerate(self._commit.metadata.items())
         return {name: RemoteColumn(self, place, kind) for place, (name, kind) in kinds}
 
     def count(self, among: Selection) -> int:
-        """How many documents there are among these."""
+        """The number of documents in the given set."""
         if among.condition == EVERYTHING:
             return len(self)
         documents = self.tables.all("documents")
         statement = sql("SELECT count() AS n FROM {all} WHERE {live}", all=documents, live=self.where(among))
         return int(self.ask(statement, apart=True)["n"].sum())
 
-    def first_ids(self, among: Selection, count: int) -> Integers:
-        """So many of these documents as come first among equal scores: by id, descending."""
+    def first_ids(self, among: Mask, count: int) -> Integers:
+        """The first `count` of these documents by the tie rule: by id, descending."""
         statement = sql(
             "SELECT document, docno FROM {all} WHERE {live} ORDER BY docno DESC LIMIT {count}",
             all=self.tables.all("documents"),
-            live=self.where(among),
+            live=self.where(self.mask(among)),
             count=max(0, count),
         )
         found = self.ask(statement, apart=True) if count > 0 else {}
@@ -238,23 +230,8 @@ class ClickHouseIndex:
         )
         return next(iter(self.ask(statement).get("document", np.zeros(0, dtype=np.int64)).tolist()), None)
 
-    def terms_of(self, docno: str, field: str = "") -> Counter[str]:
-        """A document's terms with how often each comes, from its stored text: what query expansion needs."""
-        texts = self.documents[docno].fields
-        names = [field] if field else [name for name in self.fields if name in texts]
-        return Counter(term for name in names for term in self.analyzer(texts.get(name, "")))
-
-    def snippet(
-        self, docno: str, query: str | QueryTerms, characters: int = 200, fields: Sequence[str] | None = None
-    ) -> Snippet:
-        """A passage of a document with the places of the query's terms in it; of these fields, or of all."""
-        terms = set(self.analyzer(query) if isinstance(query, str) else query)
-        texts = self.documents[docno].fields
-        chosen = [texts[name] for name in fields or self.fields if name in texts]
-        return snippet_of(chosen, terms, self.analyzer, characters)
-
     def info(self) -> dict[str, Any]:
-        """What there is to say about the index."""
+        """Facts about the index, for display."""
         return {
             "path": str(self.path),
             "commit": self.commit,
@@ -269,8 +246,8 @@ class ClickHouseIndex:
             "average_lengths": dict(self.average_lengths),
         }
 
-    def mask(self, within: npt.ArrayLike | Selection) -> Selection:
-        """Documents by selection or by number as a selection."""
+    def mask(self, within: npt.ArrayLike | Mask) -> Selection:
+        """A selection from a selection or from document numbers."""
         if isinstance(within, Selection):
             return within
         given = np.asarray(within)
@@ -281,7 +258,7 @@ class ClickHouseIndex:
         return Selection(sql("document IN {numbers}", numbers=tuple(given.reshape(-1).tolist())), self)
 
     def _learn(self, wanted: Iterable[tuple[str, str]]) -> None:
-        """Fetch the statistics of terms that are not known yet, all at once."""
+        """Fetch the statistics of all unknown terms at once."""
         missing = [pair for pair in wanted if pair not in self._statistics]
         if len(self._statistics) + len(missing) > MOST_REMEMBERED:
             self._statistics.clear()
@@ -303,8 +280,8 @@ class ClickHouseIndex:
             for space, term, documents in rows:
                 self._statistics[term, spaces[int(space)]] = TermStatistics((), int(documents))
 
-    def _candidates(self, rankings: Sequence[Ranking], k: int) -> list[Found]:
-        """For each query the documents that may be among the k best, those of equal score included."""
+    def _candidates(self, rankings: Sequence[QueryStatements], k: int) -> list[Found]:
+        """For each query the candidates for the k best documents, ties included."""
         asked = [ranking for ranking in rankings if not ranking.hopeless]
         rows = self.ask(all_best(asked, k + SPARE), apart=True) if asked else {}
         queries = np.asarray(rows.get("query", ()), dtype=np.int64)
@@ -317,29 +294,29 @@ class ClickHouseIndex:
             found.append(self._with_ties(ranking, documents[own], scores[own], k))
         return found
 
-    def _with_ties(self, ranking: Ranking, documents: Integers, scores: Floats, k: int) -> Found:
-        """What the shards sent, with all documents that have the score of the k-th."""
+    def _with_ties(self, ranking: QueryStatements, documents: Integers, scores: Floats, k: int) -> Found:
+        """The shards' documents, with all documents that have the score of the k-th."""
         sent = k + SPARE
         if len(scores) < sent:
             return documents, scores
         last = np.partition(scores, len(scores) - k)[len(scores) - k]
-        if (scores >= last).sum() < sent:  # no shard can have kept one of the last score to itself
+        if (scores >= last).sum() < sent:  # no shard can have held back a document of the last score
             return documents[scores >= last], scores[scores >= last]
-        # More documents of the last score than were sent, perhaps: their shards know which ids come first.
+        # There may be more documents of the last score than were sent: the shards know which ids come first.
         above = scores > last
         tied = self._by_id(self.ask(ranking.with_score(float(last), k), apart=True), k - int(above.sum()))
         equal = np.full(len(tied), last, dtype=np.float32)
         return np.concatenate((documents[above], tied)), np.concatenate((scores[above], equal))
 
     def _by_id(self, found: Columns, count: int) -> Integers:
-        """Rows of several shards by id, descending."""
+        """The rows of several shards sorted by id, descending."""
         names = found.get("docno", [])
         numbers = np.asarray(found.get("document", ()), dtype=np.int64)
         order = sorted(range(len(names)), key=names.__getitem__, reverse=True)[:count]
         return numbers[order] if order else np.zeros(0, dtype=np.int64)
 
     def ranked(self, found: Sequence[Found], k: int) -> Hits:
-        """In order, by the one tie rule."""
+        """The documents in ranking order, by the tie rule."""
         sizes = [0, *accumulate(len(documents) for documents, _ in found)]
         documents = np.concatenate([np.zeros(0, dtype=np.int64), *(documents for documents, _ in found)])
         scores = np.concatenate([np.zeros(0, dtype=np.float32), *(scores for _, scores in found)])

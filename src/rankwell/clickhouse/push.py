@@ -1,4 +1,4 @@
-"""Copying an embedded index into ClickHouse, and later what has changed in it."""
+"""Copy an embedded index, its changes and its vectors into ClickHouse."""
 
 from __future__ import annotations
 
@@ -7,24 +7,115 @@ from dataclasses import replace
 
 import numpy as np
 
-from rankwell.clickhouse.columns import NONE, NUMBER, TEXT
-from rankwell.clickhouse.loads import DOCUMENTS
-from rankwell.clickhouse.lock import STALE
-from rankwell.clickhouse.manifest import Commit
-from rankwell.clickhouse.purge import purged
-from rankwell.clickhouse.push_vectors import push_vectors
+from rankwell.clickhouse.index import ClickHouseIndex
+from rankwell.clickhouse.manifest import DOCUMENTS, STALE, VECTORS, Commit, VectorSet
 from rankwell.clickhouse.rows import Hashes, SegmentRows, document_hashes
-from rankwell.clickhouse.tables import Layout
-from rankwell.clickhouse.writing import Pushed, Writer, writing
+from rankwell.clickhouse.tables import GRAPHS, Layout, create_graph
+from rankwell.clickhouse.values import numbers, sql, texts, vectors
+from rankwell.clickhouse.writing import Pushed, Writer, purged, writing
 from rankwell.core import Progress, RankwellError, fingerprint
 from rankwell.core.arrays import Integers
 from rankwell.core.progress import SILENT
-from rankwell.dense import embeddings_of
 from rankwell.index import Index, NumberColumn
+from rankwell.index.protocol import EMPTY, NUMBER, TEXT
+from rankwell.vectors import Embeddings, embeddings_of
+
+TOGETHER = 1 << 13  # vectors sent at once
+VECTORS_A_LOAD = 1 << 17
+
+
+def push_vectors(index: Index, writer: Writer, commit: Commit) -> tuple[tuple[VectorSet, ...], int]:
+    """Send the missing vectors; return all sets of vectors, and the number sent."""
+    found, sent = [], 0
+    before = {of.name: of for of in commit.vectors}
+    for there in embeddings_of(index):
+        table = _table(there, writer)
+        known = before.get(there.name)
+        same = known is not None and known.made_with == there.made_with and known.table == table
+        kept = known.loads if known is not None and same else ()
+        finished = tuple(load for load in kept if load in writer.loads.known)
+        of = VectorSet(
+            there.name,
+            there.model,
+            there.dimensions,
+            dict(there.encoder_settings),
+            there.made_with,
+            there.field,
+            there.document,
+            there.count,
+            finished,
+            table,
+        )
+        more = _send(there, writer, commit, of)
+        sent += sum(count for _, count in more)
+        found.append(replace(of, loads=(*finished, *(load for load, _ in more))))
+    return tuple(found), sent
+
+
+def _table(there: Embeddings, writer: Writer) -> str:
+    """The table for vectors: their own where they have a graph, and the engine supports one."""
+    if not there.connected or writer.engine.version < GRAPHS:
+        return "vectors"
+    name = f"near_{fingerprint([there.name, there.dimensions])[:12]}"
+    create_graph(writer.engine, writer.tables, name, there.dimensions, replicated=writer.replicated)
+    return name
+
+
+def _send(there: Embeddings, writer: Writer, commit: Commit, of: VectorSet) -> list[tuple[int, int]]:
+    """Send vectors in loads; return each load with its number of vectors."""
+    reader, loads = writer.reader(commit), writer.loads
+    documents = np.flatnonzero(there.present)
+    new = _numbers(reader)
+    numbered = np.array([new[docno] for docno in there.index.docnos(documents).tolist()], dtype=np.int64)
+    missing = ~np.isin(numbered, _having(reader, of))
+    documents, numbered = documents[missing], numbered[missing]
+    made = []
+    for start in range(0, len(documents), VECTORS_A_LOAD):
+        end = min(start + VECTORS_A_LOAD, len(documents))
+        load = loads.begin(VECTORS, end - start)
+        for at in range(start, end, TOGETHER):
+            part = slice(at, min(at + TOGETHER, end))
+            count = len(numbered[part])
+            columns = {
+                "name": texts([there.name] * count),
+                "document": numbers("UInt32", numbered[part]),
+                "load": numbers("UInt32", np.full(count, load.load)),
+                "vector": vectors(there.vectors(documents[part])),
+            }
+            writer.engine.insert(writer.tables.all(of.table), columns)
+            writer.beat()
+        loads.finish(load)
+        made.append((load.load, load.size))
+    return made
+
+
+def _numbers(reader: ClickHouseIndex) -> dict[str, int]:
+    """The number of each document in ClickHouse."""
+    documents = reader.tables.all("documents")
+    found = reader.ask(
+        sql("SELECT document, docno FROM {all} WHERE {live}", all=documents, live=reader.where()), apart=True
+    )
+    numbers_there = found["document"].tolist() if found else []
+    return dict(zip(found.get("docno", []), numbers_there, strict=True))
+
+
+def _having(reader: ClickHouseIndex, of: VectorSet) -> np.ndarray:
+    """The documents that have a vector already."""
+    if not of.loads:
+        return np.zeros(0, dtype=np.int64)
+    statement = sql(
+        "SELECT document FROM {all} WHERE name = {name} AND load IN {loads}",
+        all=reader.tables.all(of.table),
+        name=of.name,
+        loads=of.loads,
+    )
+    found = reader.ask(statement, apart=True)
+    return np.asarray(found.get("document", ()), dtype=np.int64)
+
 
 log = logging.getLogger(__name__)
 
-LOAD = 1 << 17  # documents that are complete or not as one
+LOAD = 1 << 17  # documents per load, which is complete or not as a whole
 ATTEMPTS = 3
 
 
@@ -39,9 +130,9 @@ def push(
 ) -> Pushed:
     """Make the index at an address equal to an embedded one: its documents, and the vectors beside it.
 
-    Only what differs is sent. Whatever ends it, the same call goes on where it stopped; until it has finished, readers
-    see the commit before. `load` documents at a time are complete or not; a writer that gave no sign of life for
-    `stale` seconds is taken for dead. With `purge` the rows of deleted documents are removed for good.
+    Only differences are sent. After an interruption the same call continues; until it has finished, readers
+    see the commit before. A load of `load` documents is complete or not as a whole; a writer without a heartbeat for
+    `stale` seconds counts as dead. With `purge` the rows of deleted documents are removed permanently.
     """
     layout = Layout(len(index.metadata), positions=index.positions)
     with writing(address, layout, stale) as writer:
@@ -89,7 +180,7 @@ class _Push:
                 progress.advance(len(part))
 
     def _load(self, rows: SegmentRows, part: Integers) -> None:
-        """One load, again under other numbers where the connection breaks."""
+        """Send one load; again under other numbers where the connection breaks."""
         writer = self._writer
         for attempt in range(ATTEMPTS):
             load = writer.loads.begin(DOCUMENTS, len(part))
@@ -107,7 +198,7 @@ class _Push:
 
 
 def _settled(index: Index, writer: Writer) -> Commit:
-    """The commit to be made, as far as the index alone tells."""
+    """The next commit, as far as it follows from the index alone."""
     made = writer.following(index.analyzer.config(), index.metadata, positions=index.positions)
     kinds = {}
     for name in index.metadata:
@@ -115,7 +206,7 @@ def _settled(index: Index, writer: Writer) -> Commit:
         if not isinstance(column, NumberColumn):
             kinds[name] = TEXT
         else:
-            kinds[name] = NUMBER if (~np.isnan(column.numbers[index.live])).any() else NONE
+            kinds[name] = NUMBER if (~np.isnan(column.numbers[index.live])).any() else EMPTY
     writer.fields.give(index.fields)
     fields = writer.fields.names
     averages = {**dict.fromkeys(fields, 1.0), **index.average_lengths}

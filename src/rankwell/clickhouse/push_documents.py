@@ -1,4 +1,4 @@
-"""Filling an index in ClickHouse straight from documents, with several processes at work."""
+"""Fill an index in ClickHouse directly from documents, with several processes."""
 
 from __future__ import annotations
 
@@ -15,27 +15,23 @@ from itertools import chain, islice
 import numpy as np
 
 from rankwell.analysis import Analyzer
-from rankwell.clickhouse.building import Builder, Outcome, Share, build, prepare
-from rankwell.clickhouse.columns import NONE, NUMBER, TEXT
-from rankwell.clickhouse.literals import Name, listed, sql
-from rankwell.clickhouse.loads import DOCUMENTS, Load
-from rankwell.clickhouse.lock import STALE
-from rankwell.clickhouse.manifest import Commit, VectorSet
-from rankwell.clickhouse.purge import purged
-from rankwell.clickhouse.rows import document_hash
+from rankwell.clickhouse.manifest import DOCUMENTS, STALE, Commit, Load, VectorSet
+from rankwell.clickhouse.rows import Builder, BuildOutcome, Share, build, document_hash, prepare
 from rankwell.clickhouse.tables import Layout, metadata_columns
-from rankwell.clickhouse.writing import Pushed, Writer, writing
+from rankwell.clickhouse.values import Name, listed, sql
+from rankwell.clickhouse.writing import Pushed, Writer, purged, writing
 from rankwell.core import Document, ParameterError, Progress, RankwellError
 from rankwell.core.progress import SILENT
 from rankwell.index import with_metadata_names
+from rankwell.index.protocol import EMPTY, NUMBER, TEXT
 from rankwell.index.store import as_stored
 
 log = logging.getLogger(__name__)
 
-LOAD = 1 << 14  # documents that a worker takes at a time, and that are complete or not as one
+LOAD = 1 << 14  # documents per task of a worker, complete or not as a whole
 ATTEMPTS = 3
-AHEAD = 2  # shares that wait for each worker
-PATIENCE = 5.0  # seconds between two signs of life
+AHEAD = 2  # waiting shares per worker
+PATIENCE = 5.0  # seconds between two heartbeats
 
 
 def push_documents(
@@ -51,12 +47,12 @@ def push_documents(
     stale: float = STALE,
     purge: bool = False,
 ) -> Pushed:
-    """Make the index at an address one of these documents, whose ids must differ.
+    """Make the index at an address contain exactly these documents, whose ids must differ.
 
-    The result is that of `push` with an index of the same documents, and so is what happens the second time, or after
-    an interruption: what is there already is not sent again, and what is there and not among the documents is deleted.
-    `workers` processes (as many as cores) analyse and send `load` documents at a time. `metadata` names the columns;
-    those of the first documents where it is None. Vectors of documents that stay are kept.
+    The result equals that of `push` with an index of the same documents, also when it is repeated or continued after
+    an interruption: existing documents are not sent again, and those not among the documents are deleted.
+    `workers` processes (default: the number of cores) analyse and send `load` documents at a time. `metadata` names the
+    columns; None: those of the first documents. Vectors of remaining documents are kept.
     """
     if load < 1:
         raise ParameterError("load", expected="a number of documents, at least 1", found=load)
@@ -78,12 +74,12 @@ def push_documents(
 
 @dataclass
 class _Waiting:
-    """A share under way."""
+    """A share that a worker is sending."""
 
     documents: list[Document]
     load: Load
     attempt: int
-    whole: int  # documents of its portion, those that were there already included
+    whole: int  # documents of its portion, including existing ones
 
 
 class _Filling:
@@ -95,11 +91,11 @@ class _Filling:
         order = np.argsort(hashes)
         self._there, self._hashes = numbers[order], hashes[order]
         self._wanted = np.zeros(len(order), dtype=bool)
-        self._waiting: dict[Future[Outcome], _Waiting] = {}
+        self._waiting: dict[Future[BuildOutcome], _Waiting] = {}
         self._added = self._count = 0
 
     def fill(self, portions: Iterator[list[Document]], workers: int, progress: Progress) -> None:
-        """Send what is not there; a single portion is not worth a process."""
+        """Send the missing documents; a single portion needs no worker process."""
         first = list(islice(portions, 2))
         if workers == 1 or len(first) == 1:
             for portion in chain(first, portions):
@@ -123,7 +119,7 @@ class _Filling:
                 pool.shutdown(cancel_futures=True)
 
     def finish(self) -> Pushed:
-        """The commit, if anything has changed."""
+        """Commit, if anything has changed."""
         writer, last = self._writer, self._writer.last
         gone = self._there[~self._wanted]
         if last is not None and not self._added and not len(gone) and last.limit == writer.loads.limit:
@@ -138,7 +134,7 @@ class _Filling:
         return Pushed(commit.commit, self._added, len(gone), 0, commit.documents)
 
     def _take(self, portion: list[Document], pool: Executor | None, progress: Progress) -> None:
-        """Note what is there, and have the rest sent. That no id comes in two portions is seen at the end."""
+        """Record the existing documents, and send the rest. Ids that occur in two portions are detected at the end."""
         if len({document.id for document in portion}) < len(portion):
             twice = Counter(document.id for document in portion).most_common(1)[0][0]
             raise RankwellError(f"documents: expected an id of its own for each, found {twice!r} twice")
@@ -159,7 +155,7 @@ class _Filling:
     def _send(
         self, documents: list[Document], pool: Executor | None, progress: Progress, attempt: int, whole: int
     ) -> None:
-        """By a worker, or by ourselves."""
+        """Send by a worker, or in this process."""
         writer = self._writer
         waiting = _Waiting(documents, writer.loads.begin(DOCUMENTS, len(documents)), attempt, whole)
         plain = [(of.id, dict(of.fields), dict(of.metadata)) for of in documents]
@@ -171,14 +167,14 @@ class _Filling:
             self._waiting[pool.submit(build, share)] = waiting
 
     def _collect(self, pool: Executor, progress: Progress) -> None:
-        """What has been done by now."""
+        """Handle finished shares."""
         done, _ = wait(self._waiting, timeout=PATIENCE, return_when=FIRST_COMPLETED)
         self._writer.beat()
         for future in done:
             self._end(self._waiting.pop(future), future.result(), pool, progress)
 
-    def _end(self, of: _Waiting, outcome: Outcome, pool: Executor | None, progress: Progress) -> None:
-        """A share is there; or it goes again under other numbers, for who knows what has arrived."""
+    def _end(self, of: _Waiting, outcome: BuildOutcome, pool: Executor | None, progress: Progress) -> None:
+        """Finish a share, or send it again under other numbers after a failure, as it is unknown what has arrived."""
         writer, error = self._writer, outcome.error
         try:
             for table, columns in outcome.rows:
@@ -210,7 +206,7 @@ def _hash(document: Document) -> int:
 
 
 def _averages(writer: Writer, commit: Commit) -> dict[str, float]:
-    """For each field the mean length over the documents that have it, as `Index.average_lengths` has it."""
+    """The mean length of each field over the documents with it, as in `Index.average_lengths`."""
     reader = writer.reader(commit)
     statement = sql(
         "SELECT field, count() AS holders, toUInt64(sum(length)) AS tokens FROM {all} "
@@ -230,7 +226,7 @@ def _averages(writer: Writer, commit: Commit) -> dict[str, float]:
 
 
 def _kinds(writer: Writer, commit: Commit) -> dict[str, str]:
-    """What each metadata column holds: text as soon as one document has some that is no number."""
+    """The kind of each metadata column: text as soon as one document has a value that is not a number."""
     if not commit.metadata:
         return {}
     reader, parts = writer.reader(commit), []
@@ -254,12 +250,12 @@ def _kinds(writer: Writer, commit: Commit) -> dict[str, str]:
         if found and int(found[f"texts{place}"][0]):
             kinds[name] = TEXT
         else:
-            kinds[name] = NUMBER if found and int(found[f"numbers{place}"][0]) else NONE
+            kinds[name] = NUMBER if found and int(found[f"numbers{place}"][0]) else EMPTY
     return kinds
 
 
 def _counted(writer: Writer, commit: Commit, of: VectorSet) -> VectorSet:
-    """The vectors of documents that are still there."""
+    """The vectors of documents that still exist."""
     statement = sql(
         "SELECT count() AS n FROM {all} WHERE name = {name} AND load IN {loads} AND {live}",
         all=writer.tables.all(of.table),

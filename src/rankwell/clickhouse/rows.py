@@ -1,30 +1,36 @@
-"""The rows of documents, taken from the segments of an embedded index."""
+"""The rows of documents: from the segments of an embedded index, or built by worker processes."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
-from rankwell.clickhouse.native import Column, arrays, numbers, optional_texts, packed, repeated_texts, texts
-from rankwell.clickhouse.tables import metadata_columns
+from rankwell.analysis import Analyzer
+from rankwell.clickhouse.address import EMBEDDED, Address
+from rankwell.clickhouse.engine import Engine, open_engine
+from rankwell.clickhouse.tables import Tables, metadata_columns
+from rankwell.clickhouse.values import Column, arrays, numbers, optional_texts, packed, repeated_texts, texts
+from rankwell.core import Document, RankwellError
 from rankwell.core.arrays import Integers
-from rankwell.index import Index, NumberColumn
+from rankwell.index import Index, IndexWriter, NumberColumn
+from rankwell.index.blocks import MISSING
 from rankwell.index.columns import Column as MetadataColumn
 from rankwell.index.columns import written
-from rankwell.index.layout import MISSING
-from rankwell.index.lists import positions_of, triples_of
+from rankwell.index.postings import positions_of, triples_of
 from rankwell.index.segment import Segment
 from rankwell.index.store import decoded
 
-POSTINGS = 1 << 20  # rows that are sent at a time
+POSTINGS = 1 << 20  # rows sent at once
 DOCUMENTS = 1 << 13
 
 Hashes = npt.NDArray[np.uint64]
@@ -33,10 +39,10 @@ Mask = npt.NDArray[np.bool_]
 
 
 def document_hashes(index: Index) -> Hashes:
-    """For each document of an index a hash of all that is stored of it; those of deleted ones are 0."""
+    """A hash of each stored document of an index; 0 for deleted ones."""
     found = np.zeros(index.size, dtype=np.uint64)
     for segment, base in index.segments:
-        # A store may hold more than its segment: what was replaced or deleted before the commit.
+        # A store may hold more than its segment: documents replaced or deleted before the commit.
         by_place = np.array(
             [document_hash(document) for _, _, block in segment.store.blocks() for document in decoded(block)],
             dtype=np.uint64,
@@ -46,19 +52,19 @@ def document_hashes(index: Index) -> Hashes:
 
 
 def document_hash(document: Any) -> int:
-    """The hash of a document as it is stored: its id, its fields, its metadata."""
+    """A hash of a stored document: its id, its fields, its metadata."""
     digest = hashlib.blake2b(orjson.dumps(document, option=orjson.OPT_SORT_KEYS), digest_size=8).digest()
     return int.from_bytes(digest, "little") or 1
 
 
 @dataclass(frozen=True, eq=False)
 class SegmentRows:
-    """The rows of some documents of a segment, which get the numbers from `first` on."""
+    """The rows of some documents of a segment, numbered from `first`."""
 
     index: Index
     segment: Segment
     base: int
-    spaces: Mapping[str, int]  # the number of each field
+    spaces: Mapping[str, int]  # number of each field
     hashes: Hashes  # of all documents of the index
 
     @cached_property
@@ -66,7 +72,7 @@ class SegmentRows:
         return [packed(term) for term in self.segment.terms.all()]
 
     def postings(self, own: Integers, first: int) -> Iterator[Rows]:
-        """The postings of these documents (by their numbers in the segment), about a million at a time."""
+        """The postings of these documents (by number in the segment), about a million at a time."""
         segment = self.segment
         new = np.full(segment.documents, -1, dtype=np.int64)
         new[own] = first + np.arange(len(own))
@@ -93,14 +99,14 @@ class SegmentRows:
                 yield rows
 
     def _positions(self, field: str, lists: tuple[int, int], frequencies: Integers, chosen: Mask) -> Column:
-        """Where the terms stand in their field; of all fields together nobody asks it."""
+        """The positions of the terms in their field; not needed for all fields together."""
         if not field:
             return arrays("UInt32", np.zeros(int(chosen.sum()), dtype=np.int64), [])
         places = positions_of(self.segment, *lists)[np.repeat(chosen, frequencies)]
         return arrays("UInt32", frequencies[chosen], places)
 
     def documents(self, own: Integers, first: int) -> Iterator[tuple[Rows, Rows]]:
-        """For `documents` and for `stored`, some thousand at a time."""
+        """Rows for `documents` and for `stored`, some thousand at a time."""
         columns = self.index.columns
         for start in range(0, len(own), DOCUMENTS):
             part = own[start : start + DOCUMENTS]
@@ -116,7 +122,7 @@ class SegmentRows:
             yield about, {"docno": texts(docnos), "document": new, "body": texts(bodies)}
 
     def _lengths(self, part: Integers) -> Rows:
-        """Which fields each document has, and how long they are."""
+        """The fields of each document, and their lengths."""
         names = [name for name in self.segment.spaces if name]
         if not names:
             nothing = np.zeros(len(part), dtype=np.int64)
@@ -137,7 +143,7 @@ class SegmentRows:
 
 
 def _stretches(segment: Segment, space: int) -> Iterator[tuple[int, int]]:
-    """Neighbouring posting lists of a field with about a million postings together."""
+    """Ranges of posting lists of a field with about a million postings each."""
     terms = len(segment.terms)
     start = space * terms
     ends = segment.file["offsets"].part(start, start + terms + 1).astype(np.int64)
@@ -149,7 +155,7 @@ def _stretches(segment: Segment, space: int) -> Iterator[tuple[int, int]]:
 
 
 def _metadata(place: int, column: MetadataColumn, documents: Integers) -> Rows:
-    """Both as a number and as text: a later document may turn a column of numbers into one of text."""
+    """The values as numbers and as text: a later document may turn a column of numbers into one of text."""
     number, text = metadata_columns(place)
     if isinstance(column, NumberColumn):
         values = column.numbers[documents]
@@ -159,3 +165,78 @@ def _metadata(place: int, column: MetadataColumn, documents: Integers) -> Rows:
     names = column.values.tolist()
     as_text = [names[code] if code >= 0 else None for code in codes.tolist()]
     return {number: numbers("Float64", np.full(len(codes), math.nan)), text: optional_texts(as_text)}
+
+
+Plain = tuple[str, dict[str, str], dict[str, Any]]
+
+
+class Share(NamedTuple):
+    """Documents (id, fields, metadata), numbered from `first`, and the numbers of their fields."""
+
+    documents: list[Plain]
+    spaces: Mapping[str, int]
+    first: int
+
+
+class BuildOutcome(NamedTuple):
+    """A worker's result: the rows that it could not send itself, and the error, if any."""
+
+    rows: list[tuple[str, Rows]]
+    error: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Builder:
+    """How documents become rows, and where they are sent."""
+
+    address: Address
+    analyzer: Mapping[str, Any]
+    metadata: Sequence[str]
+    positions: bool
+
+    def __call__(self, share: Share) -> BuildOutcome:
+        """Index a share, and send it. The embedded engine belongs to the process that opened it: it gets the rows."""
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                analyzer = Analyzer.from_config(self.analyzer)
+                with IndexWriter(folder, analyzer, metadata=self.metadata, positions=self.positions) as writer:
+                    writer.add_all(Document(*plain) for plain in share.documents)
+                return self._sent(Index.open(Path(folder)), share)
+        except RankwellError as error:
+            return BuildOutcome([], str(error))
+
+    def _sent(self, index: Index, share: Share) -> BuildOutcome:
+        hashes, first, kept = document_hashes(index), share.first, []
+        for segment, base in index.segments:
+            rows = SegmentRows(index, segment, base, share.spaces, hashes)
+            for table, columns in rows.all(np.arange(segment.documents), first):
+                if self.address.scheme == EMBEDDED:
+                    kept.append((table, columns))
+                else:
+                    self._engine.insert(self._tables.all(table), columns)
+            first += segment.documents
+        return BuildOutcome(kept)
+
+    @property
+    def _tables(self) -> Tables:
+        return Tables(self.address.database, self.address.cluster)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return open_engine(self.address)
+
+
+_builder: Builder | None = None
+
+
+def prepare(builder: Builder) -> None:
+    """Initialise a worker process."""
+    global _builder  # noqa: PLW0603 -- what a worker process is for
+    _builder = builder
+
+
+def build(share: Share) -> BuildOutcome:
+    """Build a share in a worker process."""
+    if _builder is None:
+        raise RuntimeError("expected a worker that was prepared")
+    return _builder(share)

@@ -1,31 +1,17 @@
-"""The tables of an index.
-
-    postings   a row for each term of each field of each document, sorted by field, term, document
-    documents  a row for each document: its id, a hash of its content, the lengths of its fields, its metadata columns
-    stored     the whole document, sorted by id
-    vectors    a row for each vector of each document; near_...: likewise, where the engine keeps a graph of them
-    dead       documents that were deleted or replaced, by batch
-    terms      in how many documents each term is, at a commit (a copy on every server)
-    loads      which numbers were given to documents when, and whether all of their rows are there (likewise)
-    fields     the number that each field has in `postings`; given once (likewise)
-    commits    what readers see: one row for each commit (likewise)
-
-Documents have numbers that are given once and never again. In a cluster the first five are spread over the shards by a
-hash of that number, so that all rows of a document are on the same shard, and `NAME_all` is a Distributed table over
-them. The others are small, and every server has all of them: so every shard scores alike, also when one is down.
-"""
+"""The tables of an index in ClickHouse, and their replicated form."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rankwell.clickhouse.engine import Engine
-from rankwell.clickhouse.literals import Name, Sql, sql
+from rankwell.clickhouse.engine import Engine, EngineError
+from rankwell.clickhouse.values import Name, Sql, sql
 from rankwell.core import RankwellError
 
 SHARDED = ("postings", "documents", "stored", "vectors", "dead")
-MODERN = 20  # versions that have codecs and dictionaries for columns
-GRAPHS = (25, 8)  # versions that keep graphs of vectors for everyone
+MODERN = 20  # versions with codecs and dictionaries for columns
+GRAPHS = (25, 8)  # versions with HNSW graphs of vectors
 
 
 @dataclass(frozen=True)
@@ -40,13 +26,13 @@ class Tables:
         return sql("{database}.{name}", database=Name(self.database), name=Name(name))
 
     def all(self, name: str) -> Sql:
-        """The table of all shards."""
+        """The table over all shards."""
         return self.own(f"{name}_all" if self.cluster else name)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What is fixed when the tables are made."""
+    """Settings that are fixed when the tables are created."""
 
     metadata: int = 0  # columns
     positions: bool = False
@@ -54,7 +40,7 @@ class Layout:
 
 
 def create(engine: Engine, tables: Tables, layout: Layout) -> None:
-    """Make the tables that are not there yet, on every server."""
+    """Create missing tables on every server."""
     check_hosts(engine)
     engine.run_each(sql("CREATE DATABASE IF NOT EXISTS {name}", name=Name(tables.database)))
     for name, statement in _definitions(tables, layout, modern=engine.version[0] >= MODERN).items():
@@ -64,7 +50,7 @@ def create(engine: Engine, tables: Tables, layout: Layout) -> None:
 
 
 def create_graph(engine: Engine, tables: Tables, name: str, dimensions: int, *, replicated: bool) -> None:
-    """Make a table for vectors of which the engine keeps a graph (HNSW), on every server."""
+    """Create a table for vectors with an HNSW graph, on every server."""
     statement = sql(
         "CREATE TABLE IF NOT EXISTS {table} (name String, document UInt32, load UInt32, vector Array(Float32), "
         "INDEX near vector TYPE vector_similarity('hnsw', 'cosineDistance', {dimensions})) "
@@ -78,7 +64,7 @@ def create_graph(engine: Engine, tables: Tables, name: str, dimensions: int, *, 
 
 
 def _distribute(engine: Engine, tables: Tables, name: str) -> None:
-    """In a cluster, the table of all shards."""
+    """Create the table over all shards, in a cluster."""
     if tables.cluster:
         engine.run_each(
             sql(
@@ -94,7 +80,7 @@ def _distribute(engine: Engine, tables: Tables, name: str) -> None:
 
 
 def check_hosts(engine: Engine) -> None:
-    """Writing needs every server of the cluster, and so the address must name them all."""
+    """Refuse an address that does not name all servers of the cluster: writing needs them all."""
     address = engine.address
     if not address.cluster:
         return
@@ -111,7 +97,7 @@ def check_hosts(engine: Engine) -> None:
 
 
 def metadata_columns(place: int) -> tuple[str, str]:
-    """The columns of the metadata of that place: as a number and as text."""
+    """The columns of the metadata of that number: as number and as text."""
     return f"number{place}", f"text{place}"
 
 
@@ -151,8 +137,55 @@ def _definitions(tables: Tables, layout: Layout, *, modern: bool) -> dict[str, S
 
 
 def table_engine(database: str, name: str, *, replicated: bool) -> Sql:
-    """What keeps the rows: a table of a server alone, or one that its replicas keep alike with the help of a Keeper."""
+    """The table engine: local to a server, or replicated with a Keeper."""
     if not replicated:
         return Sql("MergeTree")
     path = f"/clickhouse/rankwell/{database}/{{shard}}/{name}"  # braces: macros of each server
     return sql("ReplicatedMergeTree({path}, {replica})", path=path, replica="{replica}")
+
+
+MACROS = ("replica", "shard")
+
+
+def check_keeper(engine: Engine) -> None:
+    """Raise where a server has no Keeper, or does not know its shard and replica."""
+    where = engine.address
+    if not where.cluster:
+        raise RankwellError(f"{where}: expected cluster=NAME with replicated=1: one server has no replicas")
+    try:
+        engine.ask_each(sql("SELECT count() AS n FROM system.zookeeper WHERE path = {root}", root="/"))
+    except EngineError as error:
+        raise RankwellError(
+            f"{where}: expected a Keeper in the servers' configuration (<zookeeper>) for replicated=1: {error}"
+        ) from error
+    found = engine.ask_each(sql("SELECT macro FROM system.macros WHERE macro IN {names} ORDER BY macro", names=MACROS))
+    for (host, port), answer in zip(where.hosts, found, strict=True):
+        missing = [name for name in MACROS if name not in answer.get("macro", ())]
+        if missing:
+            raise RankwellError(
+                f"{host}:{port}: expected macros shard and replica in its configuration (<macros>) for replicated=1, "
+                f"found none named {' or '.join(missing)}"
+            )
+
+
+def is_replicated(engine: Engine, tables: Tables) -> bool:
+    """Whether the tables are replicated; raises where the address asks for it and they are not."""
+    statement = sql(
+        "SELECT engine FROM system.tables WHERE database = {database} AND name = {name}",
+        database=tables.database,
+        name="postings",
+    )
+    kinds = {kind for answer in engine.ask_each(statement) for kind in answer.get("engine", ())}
+    found = any(kind.startswith("Replicated") for kind in kinds)
+    if engine.address.replicated and not found:
+        raise RankwellError(
+            f"{engine.address}: expected replicated tables, found plain ones of an earlier push: push into another "
+            "database"
+        )
+    return found
+
+
+def catch_up(engine: Engine, tables: Tables, names: Iterable[str]) -> None:
+    """Wait until every replica has all rows of these tables."""
+    for name in names:
+        engine.run_each(sql("SYSTEM SYNC REPLICA {table}", table=tables.own(name)))

@@ -1,4 +1,4 @@
-"""Vectors in ClickHouse: compared with a query's one by one, on the shards that hold them."""
+"""Vectors in ClickHouse: compared exhaustively with a query's, on the shards that hold them."""
 
 from __future__ import annotations
 
@@ -9,29 +9,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.clickhouse.literals import Sql, sql
 from rankwell.clickhouse.manifest import VectorSet
+from rankwell.clickhouse.values import Sql, sql
 from rankwell.core import ParameterError, RankwellError
 from rankwell.core.arrays import Floats, Integers
-from rankwell.core.errors import Phrase
 from rankwell.core.fingerprint import fingerprint
-from rankwell.dense import METHODS, Encoder
-from rankwell.dense.quantise import unit
-from rankwell.index import Hits
+from rankwell.index import Hits, Mask
+from rankwell.vectors import METHODS, Encoder
+from rankwell.vectors.quantise import unit
 
 if TYPE_CHECKING:
     from rankwell.clickhouse.index import ClickHouseIndex
-    from rankwell.clickhouse.selection import Selection
 
-PRODUCT = 24  # versions from which the engine has a product of vectors of its own
+
+PRODUCT = 24  # versions in which the engine has its own dot product
 HNSW = METHODS[1]
-SPARE = 32  # documents beyond k, among which those of equal score are mostly found
-WIDTH = 256  # vectors that a search of the graph looks at, at least
-FETCHED = 2  # how many times more the graph gives than is asked for, since some may be dead
+SPARE = 32  # documents beyond k, which usually include the ties
+WIDTH = 256  # fewest vectors that a search of the graph compares
+FETCHED = 2  # results requested from the graph per wanted one, since some may be dead
 
 
 class RemoteEmbeddings:
-    """The vectors of an index in ClickHouse, with what `rankwell.dense.Embeddings` has for those who search."""
+    """The vectors of an index in ClickHouse, as `rankwell.vectors.Vectors`."""
 
     def __init__(self, index: ClickHouseIndex, about: VectorSet) -> None:
         self.index, self._about = index, about
@@ -43,11 +42,11 @@ class RemoteEmbeddings:
         return f"RemoteEmbeddings({self.name!r}, {self.count} vectors of {self.dimensions} numbers by {self.model})"
 
     def fingerprint(self) -> str:
-        """A name for these vectors of this index."""
+        """A fingerprint of these vectors of this index."""
         return fingerprint([self._about, self.index.fingerprint()])
 
     def info(self) -> dict[str, Any]:
-        """What there is to say about them."""
+        """Facts about the vectors, for display."""
         return {
             "name": self.name,
             "model": self.model,
@@ -60,7 +59,7 @@ class RemoteEmbeddings:
 
     def encoder(self) -> Encoder:
         """The encoder that made the vectors; raises where it has changed since."""
-        from rankwell.encode import load_text_encoder
+        from rankwell.models.base import load_text_encoder
 
         found: Encoder = load_text_encoder(self.model, **self._about.encoder)
         if found.fingerprint() != self._about.made_with or found.dimensions != self.dimensions:
@@ -75,15 +74,15 @@ class RemoteEmbeddings:
         queries: npt.ArrayLike,
         k: int,
         *,
-        within: Selection | None = None,
+        within: npt.ArrayLike | Mask | None = None,
         method: str = METHODS[0],
         width: int | None = None,
         threads: int = 1,
     ) -> Hits:
-        """The k documents of largest cosine with each query (a row of numbers).
+        """The k documents most similar to each query (a row of numbers), by cosine.
 
-        `hnsw` follows the engine's graph and looks at about `width` vectors, where there is a graph and no `within`;
-        otherwise, and where the graph finds too few, every vector is looked at. The scores are the same.
+        `hnsw` follows the engine's graph and compares about `width` vectors, where there is a graph and no `within`;
+        otherwise, and where the graph finds too few, all vectors are compared. The scores are the same.
         """
         if k < 1:
             raise ParameterError("k", expected="a number of documents, at least 1", found=k)
@@ -93,7 +92,7 @@ class RemoteEmbeddings:
         if asked.shape[1] != self.dimensions:
             expected = f"rows of {self.dimensions} numbers, as {self.model} makes them"
             raise ParameterError("queries", expected=expected, found=f"{asked.shape[1]}")
-        allowed = self.index.where(within)
+        allowed = self.index.where(None if within is None else self.index.mask(within))
 
         def nearest(query: Floats) -> tuple[Integers, Floats]:
             near = (
@@ -106,7 +105,7 @@ class RemoteEmbeddings:
         return self.index.ranked(found, k)
 
     def _near(self, query: Floats, k: int, allowed: Sql, width: int | None) -> tuple[Integers, Floats] | None:
-        """Those that the graph leads to, with their exact scores; None where they are too few."""
+        """Candidates from the graph, with their exact scores; None where they are too few."""
         asked = k + SPARE
         statement = sql(
             "SELECT document FROM {all} WHERE load IN {loads} AND {allowed} "
@@ -132,7 +131,7 @@ class RemoteEmbeddings:
         return np.asarray(exact["document"], dtype=np.int64), np.asarray(exact["score"], dtype=np.float32)
 
     def _nearest(self, query: Floats, k: int, allowed: Sql) -> tuple[Integers, Floats]:
-        """More than k where some have the same score as the last."""
+        """The k nearest, or more where some have the same score as the last."""
         for asked in _more(k):
             found = self.index.ask(self._statement(query, asked, allowed), apart=True)
             documents = np.asarray(found.get("document", ()), dtype=np.int64)
@@ -161,19 +160,6 @@ class RemoteEmbeddings:
 
 def _numbers(query: Floats) -> Sql:
     return sql("CAST({numbers}, 'Array(Float32)')", numbers=[float(number) for number in query])
-
-
-def chosen_vectors(index: ClickHouseIndex, name: str | None) -> RemoteEmbeddings:
-    """The vectors of that name, or the only ones there are."""
-    there = index.vector_sets
-    if not there:
-        raise RankwellError(f"{index.path} has no vectors: encode the index with `rankwell encode`, and push it again")
-    if name is None and len(there) > 1:
-        raise ParameterError("vectors", expected=f"one of {', '.join(there)}", found=Phrase("none of them named"))
-    chosen = next(iter(there)) if name is None else name
-    if chosen not in there:
-        raise ParameterError("vectors", expected=f"one of {', '.join(there)}", found=chosen)
-    return RemoteEmbeddings(index, there[chosen])
 
 
 def _more(k: int) -> Iterator[int]:

@@ -1,8 +1,9 @@
-"""What every way of filling an index in ClickHouse has in common: loads, the dead, statistics, the commit."""
+"""What all ways to fill an index in ClickHouse share: loads, deleted documents, statistics, commits."""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,28 +12,24 @@ from typing import Any
 import numpy as np
 
 from rankwell.clickhouse.address import parse_address
+from rankwell.clickhouse.documents import Fields
 from rankwell.clickhouse.engine import Engine, open_engine
-from rankwell.clickhouse.fields import Fields
 from rankwell.clickhouse.index import ClickHouseIndex
-from rankwell.clickhouse.literals import Sql, sql
-from rankwell.clickhouse.loads import Loads
-from rankwell.clickhouse.lock import PushLock
-from rankwell.clickhouse.manifest import Commit, read_last_commit, text_of
-from rankwell.clickhouse.native import numbers, texts
-from rankwell.clickhouse.replication import catch_up, check_keeper, is_replicated
+from rankwell.clickhouse.manifest import DOCUMENTS, Commit, Loads, PushLock, read_last_commit, text_of
 from rankwell.clickhouse.rows import Hashes
-from rankwell.clickhouse.tables import SHARDED, Layout, Tables, create
+from rankwell.clickhouse.tables import MODERN, SHARDED, Layout, Tables, catch_up, check_keeper, create, is_replicated
+from rankwell.clickhouse.values import Sql, joined, numbers, sql, texts
 from rankwell.core import RankwellError
 from rankwell.core.arrays import Integers
 
 log = logging.getLogger(__name__)
 
-KEPT = 2  # commits whose statistics are kept: readers of the one before the last go on
+KEPT = 2  # commits with stored statistics: readers of the last but one can continue
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """What a push did."""
+    """The outcome of a push."""
 
     commit: int
     added: int
@@ -44,7 +41,7 @@ class Pushed:
 
 @contextmanager
 def writing(address: str, layout: Layout, stale: float) -> Iterator[Writer]:
-    """The one writer of an index at an address, whose tables are there."""
+    """The only writer of an index at an address; creates missing tables."""
     parsed = parse_address(address)
     engine, tables = open_engine(parsed), Tables(parsed.database, parsed.cluster)
     if parsed.replicated:
@@ -55,13 +52,13 @@ def writing(address: str, layout: Layout, stale: float) -> Iterator[Writer]:
 
 
 class Writer:
-    """Writes to an index, while the lock is held."""
+    """Writes to an index while it holds the lock."""
 
     def __init__(self, engine: Engine, tables: Tables, beat: Callable[[], None]) -> None:
         self.engine, self.tables, self.beat = engine, tables, beat
         self.replicated = is_replicated(engine, tables)
         self.last = read_last_commit(engine, tables)
-        self.catch_up(self.last)  # what a writer that died has finished must be seen on every replica
+        self.catch_up(self.last)  # every replica must see what a dead writer has finished
         self.loads = Loads.read(engine, tables)
         self.fields = Fields.read(engine, tables, self.last)
 
@@ -72,7 +69,7 @@ class Writer:
             catch_up(self.engine, self.tables, dict.fromkeys((*SHARDED, *own)))
 
     def following(self, analyzer: Mapping[str, Any], metadata: Sequence[str], *, positions: bool) -> Commit:
-        """The commit after the last one, of these settings; raises where the index was made with others."""
+        """The next commit with these settings; raises where the index was created with others."""
         last = self.last
         if last is None:
             return Commit(analyzer, (), dict.fromkeys(metadata, ""), commit=1, positions=positions)
@@ -89,15 +86,15 @@ class Writer:
         return replace(last, commit=last.commit + 1)
 
     def reader(self, commit: Commit) -> ClickHouseIndex:
-        """The index as it is at a commit, be it one that nobody has made yet."""
+        """The index at a commit, which may not be published yet."""
         return ClickHouseIndex(self.engine, self.tables, commit)
 
     def seen(self, commit: Commit) -> Commit:
-        """That commit with all documents that are complete now."""
+        """The commit with all documents that are complete now."""
         return replace(commit, limit=self.loads.limit, holes=self.loads.holes)
 
     def there(self, commit: Commit) -> tuple[Integers, Hashes]:
-        """The documents that are complete and not dead, committed or not, and their hashes."""
+        """The complete documents that are not dead, committed or not, and their hashes."""
         reader, documents = self.reader(self.seen(commit)), self.tables.all("documents")
         found = reader.ask(
             sql("SELECT document, hash FROM {all} WHERE {live}", all=documents, live=reader.where()), apart=True
@@ -107,7 +104,7 @@ class Writer:
         return found["document"].astype(np.int64), found["hash"]
 
     def bury(self, commit: Commit, gone: Integers) -> Commit:
-        """Mark documents as dead; the batch is one that no dead writer can have begun."""
+        """Mark documents as dead, in a batch that no dead writer can have begun."""
         if not len(gone):
             return commit
         found = self.engine.ask(sql("SELECT max(batch) AS batch FROM {dead}", dead=self.tables.all("dead")))
@@ -117,7 +114,7 @@ class Writer:
         return replace(commit, batches=(*commit.batches, batch), deaths=commit.deaths + len(gone))
 
     def commit(self, commit: Commit) -> None:
-        """Make a commit: what readers will see must be as many documents as it says, each with an id of its own."""
+        """Commit, after checking the number of visible documents and that their ids are unique."""
         self.catch_up(commit)
         self._check_replicas(commit)
         statement = sql(
@@ -141,7 +138,7 @@ class Writer:
         self.publish(commit)
 
     def _check_replicas(self, commit: Commit) -> None:
-        """Every replica must have what its shard has, or who answers would decide what is found."""
+        """Check that every replica has all rows of its shard, or results would depend on the answering server."""
         address = self.engine.address
         if not address.cluster:
             return
@@ -166,7 +163,7 @@ class Writer:
         return self.reader(commit).where()
 
     def publish(self, commit: Commit) -> None:
-        """The commit itself, on every server that does not have it yet."""
+        """Write the commit to every server that does not have it yet."""
         commits = self.tables.own("commits")
         known = self.engine.ask_each(
             sql("SELECT count() AS n FROM {commits} WHERE commit = {commit}", commits=commits, commit=commit.commit)
@@ -177,7 +174,7 @@ class Writer:
         self.last = commit
 
     def _count_terms(self, commit: Commit) -> None:
-        """In how many documents each term is: counted by all shards together, kept on every server."""
+        """Count the documents of each term over all shards, and store the counts on every server."""
         terms = self.tables.own("terms")
         found = self.engine.ask_each(sql("SELECT DISTINCT commit FROM {terms}", terms=terms))
         kept = range(commit.commit - KEPT + 1, commit.commit)
@@ -191,3 +188,57 @@ class Writer:
             live=self._live(commit),
         )
         self.engine.copy_each(statement, terms)
+
+
+LOOK = 0.1  # seconds
+BY_DOCUMENT = ("postings", "documents", "stored")
+
+
+def purged(writer: Writer, done: Pushed) -> Pushed:
+    """The outcome, after a commit without dead rows; nothing more is done where there are none.
+
+    Every server rewrites the affected parts of its tables. Readers of an earlier commit lose the documents that
+    have been deleted since.
+    """
+    commit = writer.last
+    if commit is None or not (commit.batches or commit.holes):
+        return done
+    for table in BY_DOCUMENT:
+        _delete(writer, table, _dead(writer, commit))
+    for table in dict.fromkeys(("vectors", *(of.table for of in commit.vectors))):
+        kept = tuple(load for of in commit.vectors for load in of.loads)
+        strangers = sql("load NOT IN {loads}", loads=kept) if kept else Sql("1")
+        _delete(writer, table, joined("OR", [_dead(writer, commit), strangers]))
+    for load in list(writer.loads.known.values()):
+        if load.kind == DOCUMENTS and not load.finished:
+            writer.loads.finish(load)  # complete without rows
+    clean = replace(commit, commit=commit.commit + 1, batches=(), deaths=0, holes=writer.loads.holes)
+    writer.commit(clean)
+    return replace(done, commit=clean.commit, purged=commit.deaths)
+
+
+def _dead(writer: Writer, commit: Commit) -> Sql:
+    """The condition that a document is invisible to all readers."""
+    parts = [sql("document >= {first} AND document < {end}", first=first, end=first + n) for first, n in commit.holes]
+    if commit.batches:
+        dead = writer.tables.own("dead")
+        parts.append(
+            sql("document IN (SELECT document FROM {dead} WHERE batch IN {batches})", dead=dead, batches=commit.batches)
+        )
+    return joined("OR", parts)
+
+
+def _delete(writer: Writer, table: str, condition: Sql) -> None:
+    """Delete rows on every server, and wait until they are gone."""
+    engine, own = writer.engine, writer.tables.own(table)
+    # The subquery gives the same documents on every replica, which the engine cannot know.
+    settings = Sql(" SETTINGS allow_nondeterministic_mutations = 1" if engine.version[0] >= MODERN else "")
+    engine.run_each(sql("ALTER TABLE {own} DELETE WHERE {dead}{settings}", own=own, dead=condition, settings=settings))
+    waiting = sql(
+        "SELECT count() AS n FROM system.mutations WHERE database = {database} AND table = {table} AND is_done = 0",
+        database=writer.tables.database,
+        table=table,
+    )
+    while any(int(answer["n"][0]) for answer in engine.ask_each(waiting)):
+        writer.beat()
+        time.sleep(LOOK)

@@ -1,16 +1,21 @@
-"""Reading and writing everyone's documents, queries, judgments and runs."""
+"""Reading and writing documents, queries, judgments and runs in many formats."""
 
 from __future__ import annotations
 
-from rankwell.collections.anything import read_any_qrels, read_any_queries
-from rankwell.collections.collection import Collection, open_collection
+from rankwell.collections.any_format import (
+    read_documents,
+    read_qrels,
+    read_queries,
+    read_run,
+    unique,
+    write_documents,
+    write_qrels,
+    write_queries,
+    write_run,
+)
+from rankwell.collections.collection import Collection, open_collection, read_any_qrels, read_any_queries
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.documents import read_documents, unique, write_documents
-from rankwell.collections.problems import Problems
-from rankwell.collections.qrels import read_qrels, write_qrels
-from rankwell.collections.queries import read_queries, write_queries
-from rankwell.collections.reading import Reading
-from rankwell.collections.runs import read_run, write_run
+from rankwell.collections.reading import Problems, Reading
 
 __all__ = [
     "Collection",

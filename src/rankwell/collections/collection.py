@@ -1,4 +1,4 @@
-"""A whole collection: documents, queries and judgments under one name."""
+"""A collection: documents, queries and judgments under one name."""
 
 from __future__ import annotations
 
@@ -8,13 +8,21 @@ from functools import partial
 from pathlib import Path
 
 from rankwell.collections import python_docs
+from rankwell.collections.any_format import (
+    DOCUMENT_FORMATS,
+    GUESS,
+    DocumentFormat,
+    consistent,
+    guessed,
+    named,
+    once,
+    read_documents,
+    read_qrels,
+    read_queries,
+)
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.documents import DOCUMENT_FORMATS, GUESS, DocumentFormat, read_documents
 from rankwell.collections.formats import irds
 from rankwell.collections.formats.beir import corpus_file, queries_file
-from rankwell.collections.guess import guessed, named
-from rankwell.collections.qrels import consistent, read_qrels
-from rankwell.collections.queries import once, read_queries
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
 from rankwell.core.errors import RankwellError
@@ -22,7 +30,7 @@ from rankwell.core.judgments import Judgment, Judgments
 from rankwell.core.query import Queries, Query
 
 BUNDLED = "rankwell:python"
-DEFAULT_SPLITS = ("test", "dev", "train")  # which judgments are meant when none are named
+DEFAULT_SPLITS = ("test", "dev", "train")  # the default split is the first of these that exists
 
 DocumentReader = Callable[[Reading, ColumnChoice], Iterator[Document]]
 QueryReader = Callable[[Reading], Queries]
@@ -31,7 +39,7 @@ JudgmentReader = Callable[[Reading], Judgments]
 
 @dataclass(frozen=True)
 class Collection:
-    """Where documents, queries and judgments come from; nothing is read before it is asked for."""
+    """The source of documents, queries and judgments, which are read on demand."""
 
     name: str
     format: str
@@ -40,12 +48,12 @@ class Collection:
     read_judgments: Mapping[str, JudgmentReader] = field(default_factory=dict)
 
     def documents(self, reading: Reading | None = None, columns: ColumnChoice = GUESS) -> Iterator[Document]:
-        """The documents, one at a time."""
+        """Read the documents one at a time."""
         return self.read_documents(reading or Reading(), columns)
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The names of its sets of judgments."""
+        """The names of the splits that have judgments."""
         return tuple(self.read_judgments)
 
     def queries(self, split: str | None = None, reading: Reading | None = None) -> Queries:
@@ -59,7 +67,7 @@ class Collection:
         return self.read_queries[name](reading or Reading())
 
     def judgments(self, split: str | None = None, reading: Reading | None = None) -> Judgments:
-        """The judgments of a split (test, else dev, else train where none is named)."""
+        """The judgments of a split (default: test, else dev, else train)."""
         if not self.read_judgments:
             raise RankwellError(f"{self.name}: expected judgments, found none")
         name = split or next((s for s in DEFAULT_SPLITS if s in self.read_judgments), self.splits[0])
@@ -191,3 +199,13 @@ def _split(path: Path) -> str:
     """`dev` of `queries.dev.tsv` and of `msmarco-docdev-queries.tsv`."""
     stem = _stem(path).replace("msmarco-doc", "")
     return stem.replace("queries", "").replace("qrels", "").strip(".-") or "test"
+
+
+def read_any_queries(source: str, split: str | None = None) -> Queries:
+    """Queries of a file in any format, or of a collection (a folder, rankwell:python, irds:ID)."""
+    return read_queries(source) if Path(source).is_file() else open_collection(source).queries(split)
+
+
+def read_any_qrels(source: str, split: str | None = None) -> Judgments:
+    """Judgments of a file in any format, or of a collection."""
+    return read_qrels(source) if Path(source).is_file() else open_collection(source).judgments(split)

@@ -1,4 +1,4 @@
-"""Which column of a table is the id, which are texts, and which are metadata."""
+"""Choose the columns of a table that hold the id, texts and metadata."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ TEXTS = (
 MOST_NAMES = 20  # in an error
 WORDS_OF_A_TEXT = 4.0  # a column with more words than this on average is a text, not a label
 
-# A named tuple's own constructor takes twice as long, which is felt over millions of documents.
+# A named tuple's own constructor takes twice as long, which matters for millions of documents.
 _quick = tuple.__new__
 
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """What a user says about the columns; what is None is guessed (`choose_columns`)."""
+    """The user's choice of columns; None is guessed (`choose_columns`)."""
 
     id: str | None = None
     fields: Mapping[str, str] | None = None
@@ -42,7 +42,7 @@ class ColumnChoice:
 
     @classmethod
     def parse(cls, id_column: str | None, fields: str | None, metadata: str | None) -> ColumnChoice:
-        """From the words of a command: `--id ID --fields title,body=Content --metadata year,source`."""
+        """Parse the options of a command: `--id ID --fields title,body=Content --metadata year,source`."""
         return cls(
             id_column, None if fields is None else _pairs(fields), None if metadata is None else tuple(_pairs(metadata))
         )
@@ -62,10 +62,10 @@ class Columns:
 
     @cached_property
     def document(self) -> Callable[[Mapping[str, Any], int], Document]:
-        """Makes the document of a row and its number; raises ValueError with a short reason where there is none.
+        """A function from a row and its number to a document; it raises ValueError for an invalid row.
 
-        Whole collections are read through this. A function that holds what it needs is quicker than a method that
-        looks it up a million times, and a string, which nearly every value is, is told without a call.
+        A closure, because whole collections are read through it: it is faster than a method that
+        looks up attributes, and strings, the most frequent values, need no call.
         """
         id_column, pairs, metadata = self.id, tuple(self.fields.items()), self._metadata
         is_all = self._taken.issuperset if self.metadata is None else lambda _: False
@@ -96,7 +96,7 @@ class Columns:
 
 
 def unfolded(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A row with what its object `metadata` holds as if it were columns of its own."""
+    """A row with the entries of its object `metadata` as further columns."""
     inner = row.get("metadata")
     if not isinstance(inner, dict):
         return row
@@ -124,13 +124,13 @@ def plain_text(value: Any) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names of columns as an error shows them, which may hold anything: in one line, and not too many."""
+    """Names of columns for an error: on one line, and not too many."""
     parts = [shown(name)[1:-1] for name in names[:MOST_NAMES]] + ["…"] * (len(names) > MOST_NAMES)
     return ", ".join(parts) or "none"
 
 
 def choose_columns(rows: Sequence[Mapping[str, Any]], choice: ColumnChoice, where: str) -> Columns:
-    """What the user named; the rest guessed from the first rows: usual names, and columns that hold sentences."""
+    """The columns that the user named; the rest guessed from the first rows by usual names and by their texts."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     _check_named(choice, list(dict.fromkeys(name for row in rows for name in unfolded(row))), where)
     by_lower = {name.lower(): name for name in reversed(names)}
@@ -167,6 +167,6 @@ def _is_text(name: str, values: Sequence[Any]) -> bool:
 
 
 def _title_first(fields: Mapping[str, str]) -> dict[str, str]:
-    """The known text names in the order in which people read them, then the others as they stand."""
+    """The fields with known names in reading order, then the others in their own order."""
     known = [name for name in TEXTS if name in fields]
     return {name: fields[name] for name in [*known, *(name for name in fields if name not in known)]}

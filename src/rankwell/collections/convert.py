@@ -1,4 +1,4 @@
-"""From one format to another: what a file holds is told by its content and its name."""
+"""Convert files from one format to another."""
 
 from __future__ import annotations
 
@@ -6,24 +6,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rankwell.collections.any_format import (
+    DOCUMENT_FORMATS,
+    GUESS,
+    QRELS_FORMATS,
+    QUERY_FORMATS,
+    RUN_FORMATS,
+    read_qrels,
+    read_queries,
+    read_run,
+    recognised,
+    unique,
+    write_documents,
+    write_qrels,
+    write_queries,
+    write_run,
+)
 from rankwell.collections.collection import BUNDLED, open_collection
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.documents import DOCUMENT_FORMATS, GUESS, unique, write_documents
 from rankwell.collections.formats import irds
-from rankwell.collections.guess import recognised
-from rankwell.collections.qrels import QRELS_FORMATS, read_qrels, write_qrels
-from rankwell.collections.queries import QUERY_FORMATS, read_queries, write_queries
 from rankwell.collections.reading import Reading
-from rankwell.collections.runs import RUN_FORMATS, read_run, write_run
-from rankwell.collections.sample import Part, write_sub_collections
+from rankwell.collections.sample import SamplePart, write_sub_collections
 from rankwell.core.errors import ParameterError, RankwellError
 
-QUERY_NAMES = ("quer", "topic", ".qry")  # what files with queries are called, where the content could be either
+QUERY_NAMES = ("quer", "topic", ".qry")  # in names of files with queries, where the content is ambiguous
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """One conversion as a user asks for it; what is None is guessed."""
+    """A conversion with its options; None is guessed."""
 
     source: str
     out: Path
@@ -35,14 +46,14 @@ class Conversion:
     drop_negative: bool = False
 
     def converted(self, reading: Reading) -> str:
-        """Convert, and say in one line what was written."""
+        """Convert, and return one line on what was written."""
         kind = self.kind or kind_of(self.source)
         if kind not in KINDS:
             raise ParameterError("--kind", expected=f"one of {', '.join(KINDS)}", found=kind)
         return f"{KINDS[kind](self, reading)} -> {self.out}"
 
-    def sampled(self, parts: Sequence[Part], seed: int, reading: Reading) -> str:
-        """Cut sub-collections out of a collection, and say what they are."""
+    def sampled(self, parts: Sequence[SamplePart], seed: int, reading: Reading) -> str:
+        """Sample sub-collections of a collection, and return a line on each."""
         collection = open_collection(self.source, self.read_as)
         samples = write_sub_collections(collection, parts, self.out, seed=seed, split=self.split, reading=reading)
         sizes = (f"{s.part.name}: {len(s.qids):,} queries, {len(s.docnos):,} documents" for s in samples)
@@ -50,7 +61,7 @@ class Conversion:
 
 
 def kind_of(source: str) -> str:
-    """What a source holds: a collection, documents, queries, judgments or a run."""
+    """The kind of a source: collection, documents, queries, judgments or run."""
     if source == BUNDLED or source.startswith(irds.PREFIX) or Path(source).is_dir():
         return "collection"
     path = Path(source)
@@ -67,7 +78,7 @@ def kind_of(source: str) -> str:
 
 
 def _collection(job: Conversion, reading: Reading) -> str:
-    """A whole collection as a BEIR folder; into a file, only its documents."""
+    """Write a collection as a BEIR folder, or only its documents into a file."""
     if job.write_as not in (None, "beir") or (job.write_as is None and job.out.suffix):
         return _documents(job, reading)
     if job.out.is_dir() and any(job.out.iterdir()):

@@ -1,17 +1,19 @@
-"""Lines of files, plain or gzipped: byte order marks, line endings and encodings dealt with once for all readers."""
+"""Read and write lines of plain or gzipped text files, with byte order marks and encodings."""
 
 from __future__ import annotations
 
 import codecs
+import contextlib
 import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from rankwell.collections.reading import Reading
-from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.core.errors import FormatError, Phrase, RankwellError, shown
+from rankwell.core.files import atomic_write
 
 GZIP = b"\x1f\x8b"
 CUT = (EOFError, zlib.error, gzip.BadGzipFile)
@@ -43,7 +45,7 @@ def byte_lines(path: Path, reading: Reading) -> Iterator[bytes]:
     with open_bytes(path, reading) as file:
         if not isinstance(file.raw, _Unpacked):
             yield file.readline().removeprefix(codecs.BOM_UTF8)
-            yield from file  # nothing stands between the file and the reader: this is where collections are read
+            yield from file  # directly, for speed: whole collections are read here
             return
         number = 0
         try:
@@ -55,7 +57,7 @@ def byte_lines(path: Path, reading: Reading) -> Iterator[bytes]:
 
 def byte_blocks(path: Path, reading: Reading, size: int) -> Iterator[tuple[int, bytes]]:
     """About `size` bytes at a time, always whole lines that end in a line feed, with the number of the first line."""
-    number, waiting = 1, list[bytes]()  # pieces of a line whose end is still to come: it may be a whole book
+    number, waiting = 1, list[bytes]()  # pieces of an incomplete line, which may be a whole book
     with open_bytes(path, reading) as file:
         while True:
             block, wrong = _filled(file, size)
@@ -75,7 +77,7 @@ def byte_blocks(path: Path, reading: Reading, size: int) -> Iterator[tuple[int, 
 
 
 def _from_start(number: int, pieces: list[bytes]) -> bytes:
-    """The pieces as one; without the mark where they are the start of the file."""
+    """The pieces joined, without the byte order mark at the start of the file."""
     return b"".join(pieces).removeprefix(codecs.BOM_UTF8 if number == 1 else b"")
 
 
@@ -89,7 +91,7 @@ def text_lines(path: Path, reading: Reading) -> Iterator[tuple[int, str]]:
 
 
 def decoded(path: Path, number: int, line: bytes, reading: Reading) -> str | None:
-    """A line as text, or None after a problem was noted."""
+    """A line as text, or None after a problem."""
     try:
         return line.decode(reading.encoding)
     except UnicodeDecodeError as error:
@@ -98,7 +100,7 @@ def decoded(path: Path, number: int, line: bytes, reading: Reading) -> str | Non
 
 
 def in_utf8(path: Path, first: int, block: bytes, reading: Reading) -> bytes:
-    """Whole lines (the first of this number) in UTF-8; one that is not in the encoding is a problem, and left empty."""
+    """Whole lines re-encoded in UTF-8; a line that is not in the encoding is a problem, and left empty."""
     if reading.is_utf8:
         return block
     try:
@@ -116,7 +118,7 @@ def not_in_encoding(path: Path, number: int, error: UnicodeDecodeError, reading:
 
 
 def whole_text(path: Path, reading: Reading) -> str:
-    """A whole file as text; for formats that are not made of lines."""
+    """A whole file as text, for formats that are not line-based."""
     return "".join(
         text
         for number, line in enumerate(byte_lines(path, reading), 1)
@@ -125,21 +127,21 @@ def whole_text(path: Path, reading: Reading) -> str:
 
 
 def head(path: Path) -> str:
-    """The first characters of a file, for telling its format; bytes that are not UTF-8 are replaced."""
+    """The first characters of a file, to detect its format; bytes that are not UTF-8 are replaced."""
     with open_bytes(path, Reading()) as file:
         start, _ = _filled(file, HEAD)
     return start.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
 
 
 def first_lines(start: str, count: int) -> list[str]:
-    """Up to so many lines of a file's start that are not empty; the last may be cut unless it is the only one."""
+    """Up to `count` non-empty lines of a file's start; its last line, perhaps cut, only if there is no other."""
     lines = start.split("\n")
     whole = lines[:-1] if len(lines) > 1 and lines[-1] else lines
     return [line.rstrip("\r") for line in whole if line.strip()][:count]
 
 
 class _Unpacked(io.RawIOBase):
-    """What a gzip file holds, given out as soon as it is unpacked, so that nothing before a damage is lost."""
+    """The unpacked content of a gzip file, delivered piece by piece, so that nothing before a damage is lost."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw, self._packed = raw, gzip.GzipFile(fileobj=raw)
@@ -160,7 +162,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def _filled(file: io.BufferedReader, size: int) -> tuple[bytes, Exception | None]:
-    """So many bytes (fewer only at the end), and what was wrong where a gzip file could not be unpacked further."""
+    """`size` bytes (fewer at the end), and the error where a gzip file is damaged."""
     parts, missing = list[bytes](), size
     while missing:
         try:
@@ -190,3 +192,18 @@ def _position(raw: BinaryIO) -> Callable[[], int]:
         return last
 
     return position
+
+
+@contextlib.contextmanager
+def output(path: Path) -> Iterator[BinaryIO]:
+    """A new file for text in UTF-8; a name that ends in .gz compresses it (reproducibly)."""
+    with atomic_write(path) as file:
+        try:
+            if path.suffix == ".gz":
+                with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                    yield cast("BinaryIO", packed)
+            else:
+                yield file
+        except UnicodeEncodeError as error:
+            found = shown(error.object[error.start : error.end])
+            raise RankwellError(f"{path}: not written: {found} is half a character, which UTF-8 cannot hold") from error

@@ -1,30 +1,51 @@
-"""How to read: in which encoding, what to do with bad records, whom to tell how far we are."""
+"""Settings for reading files: encoding, treatment of bad records, progress."""
 
 from __future__ import annotations
 
 import codecs
 from dataclasses import dataclass, field
 
-from rankwell.collections.problems import Problems
-from rankwell.core.errors import ParameterError
+from rankwell.core.errors import FormatError, ParameterError
 from rankwell.core.progress import SILENT, Progress
+
+KEPT = 1000
 
 
 @dataclass
-class Place:
-    """Where a reader is, so that a mistake that is found later (an id that comes again) can be shown with its line."""
+class Problems:
+    """Raises at the first bad record, or with `skip` counts them all and keeps the first thousand to show."""
+
+    skip: bool = False
+    count: int = 0
+    found: list[FormatError] = field(default_factory=list)
+
+    def add(self, problem: FormatError) -> None:
+        """Raise the problem, or count it with `skip`."""
+        if not self.skip:
+            try:
+                raise problem
+            finally:
+                del problem  # breaks the reference cycle with its frames and their open files
+        self.count += 1
+        if len(self.found) < KEPT:
+            self.found.append(problem)
+
+
+@dataclass
+class CurrentLine:
+    """The reader's current line, for problems that are found later, such as a repeated id."""
 
     line: int | None = None
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Passed through every reader; the defaults are strict UTF-8, stop at the first bad record, and no display."""
+    """Settings of all readers; by default strict UTF-8, stop at the first bad record, no progress."""
 
     encoding: str = "utf-8"
     problems: Problems = field(default_factory=Problems)
     progress: Progress = SILENT
-    place: Place = field(default_factory=Place)
+    place: CurrentLine = field(default_factory=CurrentLine)
 
     def __post_init__(self) -> None:
         try:
@@ -37,10 +58,10 @@ class Reading:
 
     @property
     def is_utf8(self) -> bool:
-        """Whether files need no decoding where bytes will do."""
+        """Whether the encoding is UTF-8."""
         return codecs.lookup(self.encoding).name == "utf-8"
 
     @property
     def unseen(self) -> Reading:
-        """For a pass over a file that is read again: bad records are passed over, to be told of the other time."""
+        """The same settings for a second pass over a file: bad records are ignored without a report."""
         return Reading(self.encoding, Problems(skip=True))

@@ -1,7 +1,7 @@
-"""Elements of XML that comes from elsewhere: one at a time, and without the traps that XML has.
+"""Safe reading of XML from outside, one element at a time.
 
-Entity declarations are refused, so that nothing is read from another file and no small file unfolds into gigabytes;
-document type declarations without them (as every reply of NCBI has one) are passed over and never fetched.
+Entity declarations are refused, so that nothing is read from another file and no small file expands to gigabytes;
+document type declarations without them (as in every reply of NCBI) are ignored and never fetched.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def text_of(element: Element | None) -> str:
 
 
 class _Collector:
-    """Builds the elements that are asked for while expat goes through the text."""
+    """Builds the requested elements while expat parses the text."""
 
     def __init__(self, names: frozenset[str], where: Path | str) -> None:
         self._names, self._where = names, where
@@ -53,7 +53,7 @@ class _Collector:
         self.parser.CharacterDataHandler, self.parser.EntityDeclHandler = self._text, self._refuse
 
     def finished(self) -> list[tuple[int, Element]]:
-        """The elements that were completed since this was last asked."""
+        """The elements that were completed since the last call."""
         found, self._found = self._found, []
         return found
 

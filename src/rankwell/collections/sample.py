@@ -1,6 +1,7 @@
-"""Sub-collections: smaller collections cut out of a large one, for training and for testing, that share nothing.
+"""Disjoint sub-collections of a large collection, for training and testing.
 
-After S4 (4.1.2, 4.3.1): some labelled queries, their relevant documents, and random documents up to a size.
+After the document-ranking study (4.1.2, 4.3.1): some labelled queries, their relevant documents, and random documents
+up to a size.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ from pathlib import Path
 
 import orjson
 
+from rankwell.collections.any_format import unique, write_documents, write_qrels, write_queries
 from rankwell.collections.collection import Collection
-from rankwell.collections.documents import unique, write_documents
-from rankwell.collections.qrels import write_qrels
-from rankwell.collections.queries import write_queries
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
 from rankwell.core.errors import ParameterError, RankwellError
@@ -25,16 +24,16 @@ from rankwell.core.judgments import Judgments
 
 
 @dataclass(frozen=True)
-class Part:
-    """A sub-collection that is wanted: its name, how many queries, and how many documents in all."""
+class SamplePart:
+    """The size of a sub-collection: its name, number of queries, and total number of documents."""
 
     name: str
     queries: int
     documents: int
 
     @classmethod
-    def parse(cls, text: str) -> Part:
-        """From `train:400:100000`."""
+    def parse(cls, text: str) -> SamplePart:
+        """Parse a part such as `train:400:100000`."""
         name, _, sizes = text.partition(":")
         queries, _, documents = sizes.partition(":")
         if not (name.replace("-", "").isalnum() and queries.isdecimal() and documents.isdecimal() and int(queries) > 0):
@@ -44,21 +43,21 @@ class Part:
 
 @dataclass(frozen=True)
 class SubCollection:
-    """What a part consists of, with the seed that chose it."""
+    """The queries and documents of a part, and the random seed."""
 
-    part: Part
+    part: SamplePart
     seed: int
     qids: tuple[str, ...]
     docnos: frozenset[str]
 
 
 def sub_collections(
-    docnos: Iterable[str], judgments: Judgments, parts: Sequence[Part], seed: int, rel: int = 1
+    docnos: Iterable[str], judgments: Judgments, parts: Sequence[SamplePart], seed: int, rel: int = 1
 ) -> list[SubCollection]:
     """Choose queries and documents for every part so that no query and no document is in two of them.
 
-    Queries are drawn in random order; one goes to the first part that still wants queries and in which all of its
-    relevant documents may stand. The same seed and the same input give the same parts, whatever the order of the input.
+    Queries are drawn in random order; each goes to the first part that still needs queries and in which all of its
+    relevant documents may be. The same seed and the same input give the same parts, whatever the order of the input.
     """
     if len({part.name for part in parts}) < len(parts):
         raise ParameterError("parts", expected="a different name for every part", found=[part.name for part in parts])
@@ -73,9 +72,9 @@ def sub_collections(
 
 
 def _share_queries(
-    relevant: dict[str, list[str]], parts: Sequence[Part], chooser: random.Random
+    relevant: dict[str, list[str]], parts: Sequence[SamplePart], chooser: random.Random
 ) -> tuple[list[list[str]], dict[str, int]]:
-    """The queries of each part, and which part each relevant document belongs to."""
+    """The queries of each part, and the part of each relevant document."""
     labelled = [qid for qid, docnos in relevant.items() if docnos]
     chooser.shuffle(labelled)
     chosen: list[list[str]] = [[] for _ in parts]
@@ -96,7 +95,7 @@ def _share_queries(
 
 
 def _fill_up(
-    parts: Sequence[Part], chosen: Sequence[list[str]], owner: dict[str, int], rest: list[str], seed: int
+    parts: Sequence[SamplePart], chosen: Sequence[list[str]], owner: dict[str, int], rest: list[str], seed: int
 ) -> Iterator[SubCollection]:
     used = 0
     for place, part in enumerate(parts):
@@ -114,9 +113,15 @@ def _fill_up(
 
 
 def write_sub_collections(
-    collection: Collection, parts: Sequence[Part], out: Path, *, seed: int, split: str | None = None, reading: Reading
+    collection: Collection,
+    parts: Sequence[SamplePart],
+    out: Path,
+    *,
+    seed: int,
+    split: str | None = None,
+    reading: Reading,
 ) -> list[SubCollection]:
-    """Write each part as a BEIR folder below `out`, with the seed and what it was drawn from in `sample.json`."""
+    """Write each part as a BEIR folder below `out`, with the seed and the source in `sample.json`."""
     judgments, queries = collection.judgments(split, reading), collection.queries(split, reading)
     documents = unique(collection.documents(reading), reading, collection.name)
     chosen = sub_collections((document.id for document in documents), judgments.only(queries), parts, seed)

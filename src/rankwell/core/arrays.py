@@ -1,4 +1,4 @@
-"""The kinds of arrays that Rankwell passes around."""
+"""The array types that Rankwell uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TEXT = np.dtypes.StringDType()
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
-# numpy's typing does not tell element types of variable-width strings apart yet.
+# numpy's typing cannot express the element type of variable-width strings yet.
 Strings = np.ndarray[Any, Any]
 
 

@@ -1,4 +1,4 @@
-"""Errors that tell a user what was expected, what was found and where."""
+"""Errors that say what was expected, what was found and where."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ LONGEST_FINDING = 120
 
 
 class RankwellError(Exception):
-    """Something the user can mend; its message is one line that a command prints without a traceback."""
+    """An error that the user can fix; commands print its message in one line without a traceback."""
 
 
 class ParameterError(RankwellError, ValueError):
-    """A parameter has a value that it cannot have."""
+    """A parameter has an invalid value."""
 
     def __init__(self, name: str, *, expected: str, found: Any) -> None:
         self.name, self.expected, self.found = name, expected, found
@@ -21,7 +21,7 @@ class ParameterError(RankwellError, ValueError):
 
 
 class FormatError(RankwellError, ValueError):
-    """A file does not say what its format promises."""
+    """A file does not follow its format."""
 
     def __init__(self, path: Path | str, line: int | None, *, expected: str, found: Any) -> None:
         self.path, self.line, self.expected, self.found = str(path), line, expected, found
@@ -37,13 +37,13 @@ class MissingExtraError(RankwellError, ImportError):
 
 
 class Phrase(str):
-    """A finding in our own words, which an error shows without quotes."""
+    """A finding in our own words, shown in errors without quotes."""
 
     __slots__ = ()
 
 
 def shown(value: Any) -> str:
-    """The value as an error shows it: strings in double quotes, control characters escaped, long ones cut."""
+    """The value in an error message: strings in double quotes, control characters escaped, long ones cut."""
     if isinstance(value, Phrase):
         return str(value)
     if isinstance(value, bytes):

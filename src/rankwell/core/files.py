@@ -1,4 +1,4 @@
-"""Files that are either whole or not there: written beside their place, synced, then renamed."""
+"""Files that are written completely or not at all, and Rankwell's own folder."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -15,10 +16,10 @@ from rankwell.core.errors import RankwellError
 
 @contextlib.contextmanager
 def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
-    """A binary file that takes its place when the block ends, and leaves no trace when the block fails.
+    """A binary file that is moved into place when the block ends, and removed when the block fails.
 
-    A reader sees the old content or the new one, never a part; a kill or a full disk loses nothing that was there.
-    A link stays a link, a file keeps its mode, and what is no file (/dev/null, a pipe) is written to as it is.
+    A reader sees the old content or the new one, never a part; an interruption or a full disk loses no old content.
+    A link stays a link, a file keeps its mode, and what is not a file (/dev/null, a pipe) is written directly.
     """
     path = Path(path)
     if path.is_dir():
@@ -56,10 +57,26 @@ def _put_in_place(temporary: Path, target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename in this folder survive a power cut (a no-op where folders cannot be opened, as on Windows)."""
+    """Make a rename in this folder durable (a no-op where folders cannot be opened, as on Windows)."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def home() -> Path:
+    """The folder for caches and fetched models: RANKWELL_HOME, the environment's own, or the user's cache folder.
+
+    The environment's own is the folder `rankwell` in a virtual environment, if it exists: `make setup` creates it,
+    and the command of that environment finds the models there.
+    """
+    given = os.environ.get("RANKWELL_HOME")
+    if given:
+        return Path(given).expanduser()
+    own = Path(sys.prefix) / "rankwell"
+    if sys.prefix != sys.base_prefix and own.is_dir():
+        return own
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "rankwell"

@@ -1,4 +1,4 @@
-"""Fingerprints: short, stable names for a configuration and the data it was used on."""
+"""Fingerprints: short, stable ids of a configuration and its data."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 import orjson
 
-WIDEST = 1 << 53  # whole numbers up to here are numbers in every JSON
+WIDEST = 1 << 53  # largest integer that is exact in every JSON parser
 
 
 def fingerprint(value: Any) -> str:
-    """SHA-256 (hex) over the canonical JSON of a value: equal values give equal names, different ones different."""
+    """SHA-256 (hex) over the canonical JSON of a value: equal values, and only these, have equal fingerprints."""
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
@@ -32,7 +32,7 @@ def fingerprint_file(path: Path | str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value in JSON's words. What JSON has no word for (infinity, a class) is told apart by a marked object."""
+    """The value in JSON types. What JSON lacks (infinity, a class) becomes a marked object."""
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, (int, float)):
@@ -47,7 +47,7 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_parts(value: Any) -> Any:
-    """The same for what has parts."""
+    """The same for containers."""
     if is_dataclass(value) and not isinstance(value, type):
         return {type(value).__qualname__: {field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Data frames in and out, with both spellings of the field's column names; pandas is loaded only here."""
+"""Data frames in and out, with all usual column names; pandas is imported only here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from rankwell.core.errors import MissingExtraError, RankwellError
 if TYPE_CHECKING:
     import pandas as pd
 
-# Our name first, then what PyTerrier, ir_datasets and BEIR call the same column.
+
+# Our name first, then those of PyTerrier, ir_datasets and BEIR for the same column.
 SPELLINGS = {
     "qid": ("qid", "query_id", "query-id"),
     "docno": ("docno", "doc_id", "docid", "corpus-id", "corpus_id"),
@@ -20,7 +21,7 @@ SPELLINGS = {
 
 
 def frame(columns: Mapping[str, Any]) -> pd.DataFrame:
-    """A data frame of these columns."""
+    """A data frame with these columns."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -29,7 +30,7 @@ def frame(columns: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def column(table: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """The column of that meaning, whichever of the usual names it has."""
+    """The column of that meaning, under any of its usual names."""
     for spelling in SPELLINGS[name]:
         if spelling in table.columns:
             return table[spelling]

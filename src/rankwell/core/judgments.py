@@ -1,4 +1,4 @@
-"""Judgments: which grade people gave a document for a query."""
+"""Judgments: the grades of documents for queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Judgment(NamedTuple):
-    """One judgment: a grade of 1 or more is relevant, 0 or less is not; no judgment at all is something else."""
+    """One judgment: grades from 1 are relevant, others are not; an unjudged document is a third case."""
 
     qid: str
     docno: str
@@ -39,12 +39,12 @@ class Judgments(Mapping[str, Mapping[str, int]]):
 
     @classmethod
     def from_dict(cls, grades: Mapping[str, Mapping[str, int]]) -> Judgments:
-        """From `{qid: {docno: grade}}`, as pytrec_eval, BEIR and ranx hold it."""
+        """Create from `{qid: {docno: grade}}`, as in pytrec_eval, BEIR and ranx."""
         return cls((qid, docno, grade) for qid, of_query in grades.items() for docno, grade in of_query.items())
 
     @classmethod
     def from_frame(cls, table: pd.DataFrame) -> Judgments:
-        """From a data frame with the columns qid, docno, grade (or query_id, doc_id, relevance / label)."""
+        """Create from a data frame with the columns qid, docno, grade (or query_id, doc_id, relevance / label)."""
         qids, docnos, grades = (column(table, name) for name in ("qid", "docno", "grade"))
         whole = [_whole(grade) for grade in grades.tolist()]
         return cls(zip(qids.astype(str), docnos.astype(str), whole, strict=True))
@@ -59,7 +59,7 @@ class Judgments(Mapping[str, Mapping[str, int]]):
         return len(self._grades)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For work that travels."""
+        """For pickling: as a plain dictionary."""
         return Judgments.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
@@ -67,17 +67,17 @@ class Judgments(Mapping[str, Mapping[str, int]]):
 
     @property
     def count(self) -> int:
-        """How many judgments there are, over all queries."""
+        """Number of judgments over all queries."""
         return sum(len(of_query) for of_query in self._grades.values())
 
     def rows(self) -> Iterator[Judgment]:
-        """Every judgment, query by query, in the order in which they were read."""
+        """All judgments, query by query, in the order of reading."""
         for qid, of_query in self._grades.items():
             for docno, grade in of_query.items():
                 yield Judgment(qid, docno, grade)
 
     def relevant(self, qid: str, rel: int = 1) -> tuple[str, ...]:
-        """The documents with at least this grade for the query (none where it has no judgments)."""
+        """The documents with at least this grade for the query (none for a query without judgments)."""
         return tuple(docno for docno, grade in self._grades.get(qid, {}).items() if grade >= rel)
 
     def only(self, qids: Iterable[str]) -> Judgments:
@@ -86,11 +86,11 @@ class Judgments(Mapping[str, Mapping[str, int]]):
         return Judgments(row for row in self.rows() if row.qid in wanted)
 
     def to_dict(self) -> dict[str, dict[str, int]]:
-        """As `{qid: {docno: grade}}`."""
+        """The judgments as `{qid: {docno: grade}}`."""
         return {qid: dict(of_query) for qid, of_query in self._grades.items()}
 
     def to_frame(self) -> pd.DataFrame:
-        """As a data frame with the columns qid, docno, grade."""
+        """A data frame with the columns qid, docno, grade."""
         columns: dict[str, list[Any]] = {"qid": [], "docno": [], "grade": []}
         for row in self.rows():
             for name, value in zip(columns, row, strict=True):
@@ -99,7 +99,7 @@ class Judgments(Mapping[str, Mapping[str, int]]):
 
 
 def _whole(grade: Any) -> int:
-    """A frame's grade, which pandas makes a float where a column has gaps."""
+    """A grade of a data frame as an integer: pandas makes it a float where a column has gaps."""
     try:
         if int(grade) == float(grade):
             return int(grade)

@@ -1,4 +1,4 @@
-"""Compiled inner loops: loaded when they are first needed, compiled once on a machine and kept under RANKWELL_HOME."""
+"""Compiled kernels: loaded when first needed, compiled once per machine and cached under RANKWELL_HOME."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from threading import RLock, get_ident
 from types import ModuleType
 from typing import Any
 
-from rankwell.core.files import atomic_write
-from rankwell.core.settings import home
+from rankwell.core.files import atomic_write, home
 
 logger = logging.getLogger(__name__)
 
-COMPLETE = "complete"  # the file that says that a folder has compiled code of every kernel
+COMPLETE = "complete"  # file that marks a folder with compiled code of every kernel
 
 
 @dataclass(eq=False)
@@ -30,44 +29,44 @@ class Kernels:
     """A module (or package) of functions that numba compiles."""
 
     module: str
-    announced: str | None = None  # what is said when compiling takes long
+    announced: str | None = None  # message when compiling takes long
     _lock: Any = field(default_factory=RLock, init=False, repr=False)
-    _owner: int | None = field(default=None, init=False, repr=False)  # the thread that makes them ready
-    _cache: Path | None = field(default=None, init=False, repr=False)  # where this process keeps compiled code
+    _owner: int | None = field(default=None, init=False, repr=False)  # the thread that loads them
+    _cache: Path | None = field(default=None, init=False, repr=False)  # this process's cache folder
 
     @property
     def loaded(self) -> bool:
-        """Whether they are in memory already, and ready for this thread."""
+        """Whether they are in memory, and ready for this thread."""
         return self.module in sys.modules and not self.reserved
 
     @property
     def reserved(self) -> bool:
-        """Whether another thread is just making them ready: until then, do without them."""
+        """Whether another thread is loading them: until then, work without them."""
         return self._owner not in {None, get_ident()}
 
     @property
     def compiled(self) -> int:
-        """How many functions are compiled, of just this source and for this processor, and kept on this machine."""
+        """Number of functions in the cache for this source and this processor."""
         return sum(1 for _ in self._folder().rglob("*.nbc"))
 
     @property
     def complete(self) -> bool:
-        """Whether every kernel is compiled: loading them takes about a second, and no search compiles anything."""
+        """Whether every kernel is compiled: loading takes about a second, and no search compiles anything."""
         try:
             return (self._folder() / COMPLETE).read_text(encoding="ascii") == self._stamps()
         except OSError:
             return False
 
     def __call__(self) -> ModuleType:
-        """The module; loading it takes about a second, and some more the first time on a machine."""
-        with self._lock:  # while another thread loads them or makes them ready, wait for it
+        """The module; loading it takes about a second, and longer the first time on a machine."""
+        with self._lock:  # while another thread loads them, wait for it
             if self.module not in sys.modules:
                 self._load()
             return importlib.import_module(self.module)
 
     @contextmanager
     def reserve(self) -> Iterator[None]:
-        """Let this thread alone use them, while it makes them ready; searches in other threads do without them."""
+        """Reserve them for this thread while it loads them; searches in other threads work without them."""
         with self._lock:
             before, self._owner = self._owner, get_ident()
             try:
@@ -76,7 +75,7 @@ class Kernels:
                 self._owner = before
 
     def mark_complete(self) -> None:
-        """Remember that this process has every kernel, and that compiled code of it is kept."""
+        """Record that this process has every kernel, and that the compiled code is in the cache."""
         if self._cache == self._folder():
             with atomic_write(self._cache / COMPLETE) as file:
                 file.write(self._stamps().encode("ascii"))
@@ -91,7 +90,7 @@ class Kernels:
         return os.access(folder, os.W_OK)
 
     def cache_folder(self) -> Path:
-        """A folder for compiled code that can be written to; where Rankwell is installed often cannot."""
+        """A writable folder for compiled code; Rankwell's installation often is read-only."""
         folder = self._folder()
         if self.can_be_kept():
             return folder
@@ -110,9 +109,9 @@ class Kernels:
             sys.stderr.write(f"rankwell: compiling {self.announced}, once on this machine (some seconds)\n")
 
     def _folder(self) -> Path:
-        """Where the code is kept, named by its source: numba looks only at a function's file, not at those it calls.
+        """The cache folder, named by the source: numba checks only a function's file, not those it calls.
 
-        Named by the processor too: numba can tell the code of several processors apart, but two machines that compile
+        Named by the processor too: numba can distinguish the code of several processors, but two machines that compile
         into one folder at the same time may overwrite each other's files.
         """
         digest = hashlib.sha256(repr(target()).encode())
@@ -121,7 +120,7 @@ class Kernels:
         return home() / "kernels" / digest.hexdigest()[:16]
 
     def _stamps(self) -> str:
-        """By what numba decides whether its files are still good: its version, and the dates of the sources."""
+        """What numba's cache depends on: its version, and the dates of the sources."""
         dates = [source.stat().st_mtime for source in self._sources()]
         return repr((importlib.import_module("numba").__version__, dates))
 
@@ -136,7 +135,7 @@ class Kernels:
 def target() -> tuple[str, str, str]:
     """The system, the processor and its features that numba compiles for.
 
-    They are those of this machine unless NUMBA_CPU_NAME or NUMBA_CPU_FEATURES say otherwise.
+    They are those of this machine unless NUMBA_CPU_NAME or NUMBA_CPU_FEATURES are set.
     """
     registry: Any = importlib.import_module("numba.core.registry")
     system, name, features = registry.cpu_target.target_context.codegen().magic_tuple()

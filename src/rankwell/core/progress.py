@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Self, TextIO, TypeVar
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
+
 T = TypeVar("T")
 
-BAR_SECONDS = 0.1  # between two changes of a bar
-LINE_SECONDS = 10.0  # between two plain lines
-STRIDE = 256  # at most so many items between two looks at the clock, so that counting costs nothing
-OFTEN = 0.01  # seconds between two looks at the clock below which they become rarer
+BAR_SECONDS = 0.1  # seconds between two updates of a bar
+LINE_SECONDS = 10.0  # seconds between two plain lines
+STRIDE = 256  # most items between two checks of the clock, so that counting costs nothing
+OFTEN = 0.01  # seconds between two checks of the clock below which they become rarer
 
 
 class Progress:
-    """Counts items and shows how many there were, how fast, and how long it will still take.
+    """Counts items and shows their number, the rate, and the remaining time.
 
     with Progress("reading", unit="documents") as progress:
         for document in progress.track(documents): ...
 
-    How much there is in all is either given (`total`, in items) or taken from the files being read (`watch`).
+    The total is either given (`total`, in items) or taken from the files being read (`watch`).
     """
 
     def __init__(
@@ -63,11 +64,11 @@ class Progress:
         if self._bar is not None:
             self._show()
             self._bar.stop()
-        elif not self.quiet and self._shown > self._started:  # it took long enough to have said something before
+        elif not self.quiet and self._shown > self._started:  # shown only after earlier output
             self._show()
 
     def track(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, counted as they pass."""
+        """Yield the items and count them."""
         for item in items:
             yield item
             self.count += 1
@@ -75,24 +76,24 @@ class Progress:
                 self._look()
 
     def advance(self, items: int = 1) -> None:
-        """So many more items are done."""
+        """Count this many more items as done."""
         self.count += items
         self._refresh()
 
     def watch(self, position: Callable[[], int], size: int) -> None:
-        """Take the share that is done from a file: its position now, and its size."""
-        if not self.quiet:  # nobody will ask, and a process may read very many files
+        """Take the completed fraction from a file: its current position, and its size."""
+        if not self.quiet:  # a quiet one needs none, and a process may read very many files
             self._watched.append((position, size))
 
     def share(self) -> float | None:
-        """How much is done, from 0 to 1, or None where nobody knows."""
+        """The completed fraction from 0 to 1, or None where it is unknown."""
         if self.total:
             return min(1.0, self.count / self.total)
         size = sum(size for _, size in self._watched)
         return min(1.0, sum(position() for position, _ in self._watched) / size) if size else None
 
     def _look(self) -> None:
-        """Look at the clock after every slow item, but only now and then where they fly by."""
+        """Check the clock after every slow item, but rarely where items are fast."""
         now = time.monotonic()
         self._stride = min(2 * self._stride, STRIDE) if now - self._looked < OFTEN else max(self._stride // 2, 1)
         self._looked, self._next = now, self.count + self._stride
@@ -122,7 +123,7 @@ SILENT = Progress("", quiet=True)
 
 
 def _bar(stream: TextIO) -> RichProgress:
-    """A bar with the count and the rate; rich is loaded only when there is a terminal to draw on."""
+    """A bar with the count and the rate; rich is imported only for a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress

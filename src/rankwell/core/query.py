@@ -1,4 +1,4 @@
-"""Queries: an id and one or more wordings of the same need."""
+"""Queries: an id and one or more wordings of the same information need."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rankwell.core.errors import RankwellError
 
 
 class Query(NamedTuple):
-    """One topic. `texts` holds its wordings by name (`query`, `question`, `narrative`); the first is the default."""
+    """One topic. `texts` has its wordings by name (`query`, `question`, `narrative`); the first is the default."""
 
     id: str
     texts: Mapping[str, str]
@@ -25,7 +25,7 @@ class Query(NamedTuple):
 
 
 class Queries(Mapping[str, Query]):
-    """The queries of a collection by id, in the order in which they were read."""
+    """The queries of a collection by id, in the order of reading."""
 
     __slots__ = ("_queries",)
 
@@ -38,7 +38,7 @@ class Queries(Mapping[str, Query]):
 
     @classmethod
     def of(cls, texts: str | Iterable[str] | Mapping[str, str]) -> Queries:
-        """Queries from plain text: one string, several (numbered from 1), or texts by id."""
+        """Create from plain text: one string, several (numbered from 1), or texts by id."""
         if isinstance(texts, str):
             texts = [texts]
         if not isinstance(texts, Mapping):
@@ -59,7 +59,7 @@ class Queries(Mapping[str, Query]):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The names of the wordings that any query has, in the order in which they first appear."""
+        """The names of all wordings, in order of first appearance."""
         return tuple(dict.fromkeys(name for query in self._queries.values() for name in query.texts))
 
     def texts(self, field: str | None = None) -> dict[str, str]:
@@ -67,6 +67,6 @@ class Queries(Mapping[str, Query]):
         return {qid: query.text(field) for qid, query in self._queries.items()}
 
     def only(self, qids: Iterable[str]) -> Queries:
-        """The queries with these ids, in the order of this collection; ids that are not here are passed over."""
+        """The queries with these ids, in the order of this collection; unknown ids are ignored."""
         wanted = set(qids)
         return Queries(query for qid, query in self._queries.items() if qid in wanted)

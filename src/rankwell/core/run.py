@@ -1,4 +1,4 @@
-"""A run: for every query its documents, best first."""
+"""Runs: the documents of each query, best first; the tie rule; normalised scores."""
 
 from __future__ import annotations
 
@@ -17,11 +17,56 @@ from rankwell.core.arrays import TEXT, Floats, Integers, Strings, strings
 from rankwell.core.document import Document
 from rankwell.core.errors import ParameterError, RankwellError
 from rankwell.core.frames import column, frame
-from rankwell.core.order import ranking_order
 from rankwell.core.query import Queries
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+PAIR = 2
+
+
+def ranking_order(offsets: Integers, docnos: Strings, scores: Floats) -> Integers | None:
+    """The permutation that sorts every query's documents, or None where they are sorted already.
+
+    Runs are nearly always sorted by score already with a few ties, so only queries with rising scores are sorted, and
+    only documents of equal score are compared by id.
+    """
+    if len(scores) < PAIR:
+        return None
+    inside = np.ones(len(scores) - 1, dtype=bool)  # neighbours of the same query
+    borders = offsets[1:-1]
+    inside[borders[(borders > 0) & (borders < len(scores))] - 1] = False
+    if not (inside & (scores[1:] >= scores[:-1])).any():
+        return None
+    order = _by_score(offsets, scores, inside)
+    tied = inside & (scores[order][1:] == scores[order][:-1])
+    _settle_ties(order, docnos, tied)
+    return order
+
+
+def _by_score(offsets: Integers, scores: Floats, inside: np.ndarray) -> Integers:
+    """Sort the queries in which a score is higher than the one before it."""
+    order = np.arange(len(scores), dtype=np.int64)
+    rises = np.flatnonzero(inside & (scores[1:] > scores[:-1]))
+    for query in np.unique(np.searchsorted(offsets, rises, side="right") - 1):
+        start, end = offsets[query], offsets[query + 1]
+        order[start:end] = start + np.argsort(-scores[start:end], kind="stable")
+    return order
+
+
+def _settle_ties(order: Integers, docnos: Strings, tied: np.ndarray) -> None:
+    """Sort the ids in each group of equal scores in descending order. `tied[i]`: i and i + 1 have equal scores."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], tied, [False])).astype(np.int8)))
+    starts, ends = edges[::2], edges[1::2] + 1
+    pairs = ends - starts == PAIR
+    first, second = order[starts[pairs]], order[starts[pairs] + 1]
+    wrong = np.asarray(docnos[first] < docnos[second])
+    order[starts[pairs]] = np.where(wrong, second, first)
+    order[starts[pairs] + 1] = np.where(wrong, first, second)
+    for start, end in zip(starts[~pairs].tolist(), ends[~pairs].tolist(), strict=True):
+        group = order[start:end]
+        order[start:end] = group[np.argsort(docnos[group], kind="stable")[::-1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +86,10 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Ranked documents of many queries, in columns, always in the order of the one tie rule (`rankwell.core.order`).
+    """Ranked documents of many queries, in columns, always in the order of the one tie rule (`rankwell.core.run`).
 
-    Query i has the documents `docnos[offsets[i]:offsets[i + 1]]`; a query without results is there too. `queries` and
-    `documents` (a mapping that fetches on demand) travel along, so that the next stage has the texts. Build one with
+    Query i has the documents `docnos[offsets[i]:offsets[i + 1]]`; queries without results are included. `queries` and
+    `documents` (a mapping that reads on demand) are kept, so that the next stage has the texts. Create one with
     `from_rows`, `from_dict`, `from_columns` or `from_frame`, which sort and check.
     """
 
@@ -60,9 +105,9 @@ class Run:
     def from_columns(
         cls, qids: Sequence[str], offsets: npt.ArrayLike, docnos: Strings, scores: npt.ArrayLike, **others: Any
     ) -> Run:
-        """From columns in any order within a query; ids may be UTF-8 bytes. Scores become 32-bit and must be finite."""
+        """Create from columns in any order within a query; ids may be UTF-8 bytes. Scores must be finite in 32 bits."""
         bounds = np.asarray(offsets, dtype=np.int64)
-        with np.errstate(over="ignore"):  # what is too large becomes infinite, which is refused below
+        with np.errstate(over="ignore"):  # overflows become infinite, which is refused below
             values = np.asarray(scores).astype(np.float32) + np.float32(0)  # -0 becomes 0: equal runs, equal bytes
         _check_columns(qids, bounds, docnos, values)
         order = ranking_order(bounds, docnos, values)
@@ -72,7 +117,7 @@ class Run:
 
     @classmethod
     def from_dict(cls, scores: Mapping[str, Mapping[str, float]], **others: Any) -> Run:
-        """From `{qid: {docno: score}}`, as pytrec_eval, BEIR and ranx hold it."""
+        """Create from `{qid: {docno: score}}`, as in pytrec_eval, BEIR and ranx."""
         offsets = np.cumsum([0, *(len(of_query) for of_query in scores.values())])
         docnos = strings([docno for of_query in scores.values() for docno in of_query])
         values = [float(score) for of_query in scores.values() for score in of_query.values()]
@@ -80,7 +125,7 @@ class Run:
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[str, str, float]], **others: Any) -> Run:
-        """From (qid, docno, score) in any order."""
+        """Create from (qid, docno, score) in any order."""
         scores: dict[str, dict[str, float]] = {}
         for qid, docno, score in rows:
             of_query = scores.setdefault(qid, {})
@@ -93,7 +138,7 @@ class Run:
 
     @classmethod
     def from_frame(cls, table: pd.DataFrame, **others: Any) -> Run:
-        """From a data frame with the columns qid, docno, score (or query_id, doc_id, score)."""
+        """Create from a data frame with the columns qid, docno, score (or query_id, doc_id, score)."""
         qids, docnos, scores = (column(table, name) for name in ("qid", "docno", "score"))
         try:
             values = scores.astype(float)
@@ -103,7 +148,7 @@ class Run:
 
     @classmethod
     def of_queries(cls, queries: Queries, documents: Mapping[str, Document] | None = None) -> Run:
-        """The run before the first stage: every query, no document yet."""
+        """The run before the first stage: all queries, without documents."""
         nothing = np.zeros(0, dtype=np.float32)
         return cls(
             tuple(queries),
@@ -115,7 +160,7 @@ class Run:
         )
 
     def __len__(self) -> int:
-        """How many query-document pairs there are."""
+        """Number of query-document pairs."""
         return len(self.docnos)
 
     def __iter__(self) -> Iterator[str]:
@@ -147,7 +192,7 @@ class Run:
         return f"Run({self.tag!r}, {len(self.qids)} queries, {len(self)} documents)"
 
     def rankings(self) -> Iterator[tuple[str, Ranking]]:
-        """Query by query."""
+        """The ranking of each query, with its id."""
         bounds = self.offsets.tolist()
         for place, qid in enumerate(self.qids):
             span = slice(bounds[place], bounds[place + 1])
@@ -155,7 +200,7 @@ class Run:
 
     @property
     def ranks(self) -> Integers:
-        """The rank of every document within its query, from 1."""
+        """The rank of each document within its query, from 1."""
         return np.arange(1, len(self) + 1) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
     def top(self, k: int) -> Run:
@@ -168,16 +213,16 @@ class Run:
         return replace(self, offsets=offsets, docnos=self.docnos[kept], scores=self.scores[kept])
 
     def with_scores(self, scores: npt.ArrayLike) -> Run:
-        """The same documents with new scores (one a document, in this run's order), in their new order."""
+        """The same documents with new scores (one per document, in this run's order), sorted again."""
         travelling = {"tag": self.tag, "queries": self.queries, "documents": self.documents}
         return Run.from_columns(self.qids, self.offsets, self.docnos, scores, **travelling)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        """As `{qid: {docno: score}}`."""
+        """The run as `{qid: {docno: score}}`."""
         return {qid: dict(ranking) for qid, ranking in self.rankings()}
 
     def to_frame(self) -> pd.DataFrame:
-        """As a data frame with the columns qid, docno, score, rank, and query and text where they are known."""
+        """A data frame with the columns qid, docno, score, rank, and query and text where they are known."""
         qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
         columns: dict[str, Any] = {
             "qid": qids,
@@ -200,7 +245,7 @@ class Run:
 
 
 def _check_columns(qids: Sequence[str], bounds: Integers, docnos: Strings, values: Floats) -> None:
-    """Raise where the columns do not belong together, an id stands twice, or a score is not finite."""
+    """Raise where the columns do not fit together, an id is repeated, or a score is not finite."""
     rising = len(bounds) == len(qids) + 1 and bounds[0] == 0 and bool((np.diff(bounds) >= 0).all())
     if not rising or bounds[-1] != len(docnos) or len(docnos) != len(values):
         found = f"{len(qids)} queries, {len(bounds)} offsets, {len(docnos)} documents, {len(values)} scores"
@@ -217,3 +262,29 @@ def _check_columns(qids: Sequence[str], bounds: Integers, docnos: Strings, value
         raise RankwellError(
             f"run: expected finite scores, found {values[place]} for document {docno!r} of query {qid!r}"
         )
+
+
+Values = npt.NDArray[np.float64]
+
+
+def sigmoid(logits: npt.NDArray[np.floating[Any]]) -> Values:
+    """1 / (1 + e^-x), without overflow."""
+    found: Values = 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
+    return found
+
+
+def unit(run: Run) -> Values:
+    """Min-max: (s - lowest) / (highest - lowest), from 0 to 1. Where all scores are equal, each is 1."""
+    scores = run.scores.astype(np.float64)
+    lowest, highest = of_query(np.minimum, scores, run), of_query(np.maximum, scores, run)
+    return np.divide(scores - lowest, highest - lowest, out=np.ones(len(scores)), where=highest > lowest)
+
+
+def of_query(combine: np.ufunc, values: Values, run: Run) -> Values:
+    """For each document the result of `combine` over all values of its query."""
+    sizes = np.diff(run.offsets)
+    filled = np.flatnonzero(sizes)  # reduceat cannot handle an empty slice
+    if not len(filled):
+        return np.zeros(0)
+    combined: Values = np.repeat(combine.reduceat(values, run.offsets[filled]), sizes[filled])
+    return combined

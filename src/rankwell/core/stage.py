@@ -1,4 +1,4 @@
-"""Stages: anything that takes a run (or queries) and gives a run, and how they are put together."""
+"""Stages: anything that takes a run (or queries) and gives a run, and their composition."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Given = Run | Queries | str | Iterable[str] | Mapping[str, str]
 class Stage(ABC):
     """One step of a pipeline: a frozen dataclass whose parameters are its whole configuration.
 
-    The constructor only stores and checks parameters, so that `repr` shows what will be done and `fingerprint` can name
-    caches. A subclass implements `apply`; it may refuse early in `check`, before anything runs.
+    The constructor only stores and checks parameters, so that `repr` shows the whole configuration and `fingerprint`
+    can name caches. A subclass implements `apply`; it may refuse early in `check`, before anything runs.
     """
 
     version: ClassVar[int] = 1
@@ -32,19 +32,19 @@ class Stage(ABC):
 
     @abstractmethod
     def apply(self, run: Run) -> Run:
-        """What the stage does."""
+        """Compute the stage's run from a run."""
 
     def check(self) -> None:  # noqa: B027 -- most stages have nothing to check
         """Raise a RankwellError where the stage cannot work (a missing field, an unknown model)."""
 
     def then(self, following: Stage) -> Pipeline:
-        """This stage, and then another; `>>` does the same."""
+        """This stage followed by another; `>>` does the same."""
         return Pipeline((*self.stages, *following.stages))
 
     __rshift__ = then
 
     def top(self, k: int) -> Pipeline:
-        """This stage, and then only the k best documents of each query."""
+        """This stage, cut to the k best documents of each query."""
         return self.then(Top(k))
 
     @property
@@ -53,7 +53,7 @@ class Stage(ABC):
         return (self,)
 
     def explain(self) -> str:
-        """What will be done, a line a step."""
+        """The steps as text, one line each."""
         return "\n".join(f"{number}. {stage!r}" for number, stage in enumerate(self.stages, 1))
 
     def parameters(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Stage(ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # subclasses are dataclasses
 
     def fingerprint(self) -> str:
-        """A name for this configuration that no other configuration has."""
+        """An id of this configuration, different from all others."""
         return fingerprint([type(self).__qualname__, self.version, self.parameters()])
 
 
@@ -72,7 +72,7 @@ class Pipeline(Stage):
     steps: tuple[Stage, ...]
 
     def apply(self, run: Run) -> Run:
-        """Give each stage the run of the one before."""
+        """Run each stage on the result of the one before."""
         for step in self.steps:
             run = step.apply(run)
         return run
@@ -84,7 +84,7 @@ class Pipeline(Stage):
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The steps."""
+        """The single steps of all stages."""
         return self.steps
 
 
@@ -99,12 +99,12 @@ class Top(Stage):
             raise ParameterError("k", expected="a number of documents, at least 1", found=self.k)
 
     def apply(self, run: Run) -> Run:
-        """Cut the run."""
+        """Cut the run at k."""
         return run.top(self.k)
 
 
 def as_run(given: Given) -> Run:
-    """A run as it is; queries or plain text as a run without documents."""
+    """A run unchanged; queries or plain text as a run without documents."""
     if isinstance(given, Run):
         return given
     return Run.of_queries(given if isinstance(given, Queries) else Queries.of(given))

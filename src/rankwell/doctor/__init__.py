@@ -1,9 +1,18 @@
-"""Whether Rankwell can do its work on this machine: what is here, what is missing, and the way out."""
+"""Check whether Rankwell works on this machine: what is missing, and how to fix it."""
 
 from __future__ import annotations
 
 from rankwell.doctor.checkup import Checkup, examine
-from rankwell.doctor.findings import BROKEN, GOOD, NOTE, Finding, Section
-from rankwell.doctor.kernels import Warmed, warm_kernels
+from rankwell.doctor.machine import BROKEN, GOOD, NOTE, CheckupSection, Finding, Warmed, warm_kernels
 
-__all__ = ["BROKEN", "GOOD", "NOTE", "Checkup", "Finding", "Section", "Warmed", "examine", "warm_kernels"]
+__all__ = [
+    "BROKEN",
+    "GOOD",
+    "NOTE",
+    "Checkup",
+    "CheckupSection",
+    "Finding",
+    "Warmed",
+    "examine",
+    "warm_kernels",
+]

@@ -1,4 +1,4 @@
-"""Everything that is looked at, in the order in which it is told."""
+"""All checks, in the order in which their findings are printed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rankwell.doctor.findings import BROKEN, NOTE, Finding, Section
-from rankwell.doctor.kernels import kernels
-from rankwell.doctor.machine import machine
-from rankwell.doctor.models import models
-from rankwell.doctor.packages import extras, packages
-from rankwell.doctor.places import places
+from rankwell.doctor.machine import BROKEN, NOTE, CheckupSection, Finding, kernels, machine, places
+from rankwell.doctor.packages import extras, models, packages
 
-LOOKS: tuple[tuple[str, Callable[[], Section]], ...] = (
+LOOKS: tuple[tuple[str, Callable[[], CheckupSection]], ...] = (
     ("Versions", packages),
     ("Extras", extras),
     ("Machine", machine),
@@ -25,22 +21,22 @@ LOOKS: tuple[tuple[str, Callable[[], Section]], ...] = (
 
 @dataclass(frozen=True)
 class Checkup:
-    """What was found. Nothing of it is secret, so that it can be sent to whoever helps."""
+    """All findings. They hold nothing secret, so that they can be sent to whoever helps."""
 
-    sections: tuple[Section, ...]
+    sections: tuple[CheckupSection, ...]
 
     @property
     def broken(self) -> list[Finding]:
-        """What keeps Rankwell from its work."""
+        """The findings that must be fixed."""
         return [finding for section in self.sections for finding in section.findings if finding.state == BROKEN]
 
     @property
     def notes(self) -> list[Finding]:
-        """What could be better."""
+        """The findings that could be better."""
         return [finding for section in self.sections for finding in section.findings if finding.state == NOTE]
 
     def as_dict(self) -> dict[str, Any]:
-        """For programs."""
+        """The findings for JSON."""
         return {
             "ok": not self.broken,
             **{
@@ -59,16 +55,16 @@ class Checkup:
 
 
 def examine() -> Checkup:
-    """Look at everything, without network and without changing anything."""
+    """Run all checks, without network and without changing anything."""
     return Checkup(tuple(_looked(title, look) for title, look in LOOKS))
 
 
-def _looked(title: str, look: Callable[[], Section]) -> Section:
-    """One part; a machine that is broken in a way nobody thought of must not keep the doctor from the others."""
+def _looked(title: str, look: Callable[[], CheckupSection]) -> CheckupSection:
+    """Run one check; an unexpected error becomes a finding, so that the other checks still run."""
     try:
         return look()
     except Exception as error:  # noqa: BLE001 -- see above
         why = (str(error).splitlines() or [""])[0]
-        return Section(
+        return CheckupSection(
             title, [Finding(title.lower(), None, f"could not be looked at: {why or type(error).__name__}", BROKEN)]
         )

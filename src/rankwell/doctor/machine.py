@@ -1,18 +1,59 @@
-"""What machine this is: cores and memory, as much of them as this process may use, and how it multiplies bytes."""
+"""Findings about this machine: cores, memory, processor, compiled kernels, and Rankwell's own folder."""
 
 from __future__ import annotations
 
 import os
 import platform
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-from rankwell.dense.loading import runnable_kernels
-from rankwell.doctor.findings import Finding, Section, megabytes
+from rankwell.core import RankwellError, home
+from rankwell.core.kernels import Kernels
+from rankwell.vectors.exact import runnable_kernels
+from rankwell.vectors.warming import KERNELS
 
-CGROUP = Path("/sys/fs/cgroup")  # where Linux says what a container may use
+GOOD, NOTE, BROKEN = "good", "note", "broken"
+
+Value: TypeAlias = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fact. `note` is something that could be better, `broken` something that must be fixed."""
+
+    name: str
+    value: Value
+    shown: str = ""  # the value as text, where it is a number
+    state: str = GOOD
+    way_out: str = ""
+
+    def __str__(self) -> str:
+        return self.shown or ("-" if self.value is None else str(self.value))
+
+
+@dataclass(frozen=True)
+class CheckupSection:
+    """The findings of one kind with a title."""
+
+    title: str
+    findings: Sequence[Finding]
+
+
+def megabytes(size: float) -> str:
+    """Bytes as text: 221 MB, 1.4 GB."""
+    if size < 1e9:  # noqa: PLR2004 -- a gigabyte
+        return f"{size / 1e6:,.0f} MB"
+    return f"{size / 1e9:,.1f} GB"
+
+
+CGROUP = Path("/sys/fs/cgroup")  # limits of a Linux container
 X86 = ("x86_64", "amd64")
 VNNI = {"avx512vnni", "avxvnni"}  # either has the instruction
 KERNEL_NAMES = {
@@ -22,25 +63,25 @@ KERNEL_NAMES = {
 }
 
 
-def machine() -> Section:
+def machine() -> CheckupSection:
     """The system, its cores and its memory."""
     system = Finding("system", f"{platform.system()} {platform.machine()}")
-    return Section("Machine", [system, _cores(), _memory(), *_products()])
+    return CheckupSection("Machine", [system, _cores(), _memory(), *_products()])
 
 
 def _products() -> list[Finding]:
-    """How bytes are multiplied, by models of type int8 and by exact search among vectors."""
+    """The processor's instructions for int8 models and for exact vector search."""
     try:
         binding: Any = import_module("llvmlite.binding")
         features = {name for name, there in binding.get_host_cpu_features().items() if there}
         kernel = runnable_kernels()[0]
-    except (ImportError, RuntimeError):  # told among the versions; not every processor is known
+    except (ImportError, RuntimeError):  # reported with the packages; not every processor is known
         return [Finding("int8 products", None, "unknown")]
     return [int8_products(platform.machine(), features), Finding("vector search", kernel, KERNEL_NAMES[kernel])]
 
 
 def int8_products(architecture: str, features: AbstractSet[str]) -> Finding:
-    """How a processor sums the products of an int8 model, by its features (LLVM's names)."""
+    """The int8 instructions of a processor by its features (LLVM's names)."""
     name = "int8 products"
     if architecture.lower() not in X86:
         return Finding(name, None, f"not tried on {architecture}: int8 models may give other scores than on x86")
@@ -63,7 +104,7 @@ def _cores() -> Finding:
 
 
 def core_share(file: Path) -> float | None:
-    """How many cores' time a container may take, by a file that says `QUOTA PERIOD`; None where nothing limits it."""
+    """Number of cores that a container may use, by a file with `QUOTA PERIOD`; None without a limit."""
     try:
         quota, period = file.read_text(encoding="ascii").split()
         return int(quota) / int(period)
@@ -72,10 +113,10 @@ def core_share(file: Path) -> float | None:
 
 
 def _memory() -> Finding:
-    """Physical memory, or what a container may take of it."""
+    """Physical memory, or a container's limit."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not every system tells
+    except (AttributeError, OSError, ValueError):  # not on every system
         return Finding("memory", None, "unknown")
     limit = memory_limit(CGROUP / "memory.max")
     if limit is not None and limit < total:
@@ -84,8 +125,116 @@ def _memory() -> Finding:
 
 
 def memory_limit(file: Path) -> int | None:
-    """The bytes that a container may take; None where the file says `max`, or is not there."""
+    """A container's memory limit in bytes; None where the file says `max` or is missing."""
     try:
         return int(file.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
+
+
+WARM = "`rankwell doctor --warm` compiles them now"
+
+
+class Warmed(NamedTuple):
+    """A compiled group of kernels: number of compiled functions, and seconds."""
+
+    name: str
+    functions: int
+    seconds: float
+
+    def __str__(self) -> str:
+        done = f"compiled {self.functions} functions" if self.functions else "compiled before, loaded"
+        return f"{self.name}: {done} in {self.seconds:.1f} s"
+
+
+def kernels() -> CheckupSection:
+    """For each group of kernels, whether it is compiled already."""
+    return CheckupSection("Kernels", [_compiled(name, group) for name, (group, _) in KERNELS.items()])
+
+
+def warm_kernels() -> Iterator[Warmed]:
+    """Compile all kernels that are not compiled yet, group by group, and cache them in RANKWELL_HOME."""
+    for name, (group, make_ready) in KERNELS.items():
+        if not group.can_be_kept():
+            way_out = "set RANKWELL_HOME to a folder that you may write to"
+            raise RankwellError(f"{home() / 'kernels'}: expected a folder for compiled kernels, found none: {way_out}")
+        before, begun = group.compiled, time.perf_counter()
+        make_ready()
+        yield Warmed(name, group.compiled - before, time.perf_counter() - begun)
+
+
+def _compiled(name: str, group: Kernels) -> Finding:
+    if group.complete:
+        return Finding(name, "compiled")
+    if group.compiled:
+        return Finding(name, "partly compiled", f"partly compiled: the rest is compiled when first used; {WARM}")
+    return Finding(name, None, f"not compiled yet: the first use takes some seconds more; {WARM}")
+
+
+KEPT = {
+    "models": "fetched models",
+    "exports": "models made ready to run; remade when they are missing",
+    "kernels": "compiled inner loops; remade when they are missing",
+    "scores": "scores of re-rankers; safe to delete",
+    "pubmed": "answers of PubMed; safe to delete",
+    "vectors": "what BERT read in records to screen; safe to delete",
+}
+LITTLE = 1e9  # bytes; a model takes 20 to 90 MB to fetch and as much again to run
+
+
+def places() -> CheckupSection:
+    """RANKWELL_HOME, the size of its parts, and the free space."""
+    folder = home()
+    named = "RANKWELL_HOME" if os.environ.get("RANKWELL_HOME") else "RANKWELL_HOME names another"
+    findings = [_writable(folder, named), _room(folder)]
+    for part, what in KEPT.items():
+        size = folder_size(folder / part)
+        if size is not None:
+            findings.append(Finding(part, size, f"{megabytes(size)} of {what}"))
+    return CheckupSection("Home", findings)
+
+
+def _writable(folder: Path, named: str) -> Finding:
+    """Whether a file can be written there; tested by writing one."""
+    way_out = "set RANKWELL_HOME to a folder that you may write to"
+    existing = _nearest(folder)
+    if not existing.is_dir():
+        return Finding("folder", str(folder), f"{folder} ({named}): {existing} is no folder", BROKEN, way_out)
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        return Finding("folder", str(folder), f"{folder} ({named}) cannot be written to: {why}", BROKEN, way_out)
+    yet = "" if existing == folder else "; it is made when it is needed"
+    return Finding("folder", str(folder), f"{folder} ({named}){yet}")
+
+
+def _room(folder: Path) -> Finding:
+    try:
+        free = shutil.disk_usage(_nearest(folder)).free
+    except OSError as error:
+        return Finding("free disk", None, f"unknown: {error.strerror or type(error).__name__}")
+    if free < LITTLE:
+        way_out = "make room, or set RANKWELL_HOME to a folder on another disk"
+        return Finding("free disk", free, f"{megabytes(free)}: little for models and caches", NOTE, way_out)
+    return Finding("free disk", free, megabytes(free))
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder itself, or its nearest existing parent."""
+    return next((path for path in (folder, *folder.absolute().parents) if os.path.lexists(path)), folder)
+
+
+def folder_size(folder: Path) -> int | None:
+    """The bytes of the files below a folder, links to them included; None where there is no such folder."""
+    if not folder.is_dir():
+        return None
+    return sum(_size(Path(above) / name) for above, _, names in os.walk(folder, followlinks=True) for name in names)
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:  # just deleted, or a broken link
+        return 0

@@ -1,4 +1,4 @@
-"""The packages that Rankwell needs, and the extras that add to what it can do."""
+"""Packages and extras, and the models that were fetched: whether they are present, complete and usable."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ import platform
 import re
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
 from typing import NamedTuple
 
-from rankwell.doctor.findings import BROKEN, NOTE, Finding, Section
+import orjson
 
-# The module of a needed package, where it has another name.
+from rankwell.core import home
+from rankwell.doctor.machine import BROKEN, NOTE, CheckupSection, Finding, folder_size, megabytes
+from rankwell.models.base.export import PAIRS
+from rankwell.models.base.folder import ModelFolder
+from rankwell.models.base.publishing import kind_of, task_of
+from rankwell.models.base.sources import RECORD
+from rankwell.models.base.tokens import Tokenizer
+
+# The module of a package, where it has another name.
 MODULES = {"pystemmer": "Stemmer"}
 EXTRAS = {
     "plots": "pictures in reports and on pages",
@@ -33,7 +42,7 @@ EXTRA = re.compile(r"extra\s*==\s*['\"](?P<extra>[\w-]+)['\"]")
 
 
 class Requirement(NamedTuple):
-    """A line of the package's metadata; `extra` is empty where it is needed always."""
+    """A requirement in the package's metadata; `extra` is empty where it is always needed."""
 
     name: str
     extras: tuple[str, ...]
@@ -41,26 +50,26 @@ class Requirement(NamedTuple):
     extra: str
 
 
-def packages() -> Section:
-    """Python, Rankwell, and everything that it cannot do without: really loaded, because versions do not tell."""
+def packages() -> CheckupSection:
+    """Python, Rankwell and all required packages, each imported to see that it works."""
     from rankwell import __version__
 
     needed = [_loaded(requirement) for requirement in _requirements() if not requirement.extra]
-    return Section(
+    return CheckupSection(
         "Versions", [Finding("python", platform.python_version()), Finding("rankwell", __version__), *needed]
     )
 
 
-def extras() -> Section:
-    """What is there beyond the needed, what it is for, and how to get it."""
+def extras() -> CheckupSection:
+    """The optional packages, what they are for, and how to install them."""
     lines = list(_requirements())
-    return Section("Extras", [_extra(name, what, lines) for name, what in EXTRAS.items()])
+    return CheckupSection("Extras", [_extra(name, what, lines) for name, what in EXTRAS.items()])
 
 
 def _requirements() -> Iterator[Requirement]:
     try:
         lines = requires("rankwell") or []
-    except PackageNotFoundError:  # run from its source, without having been installed
+    except PackageNotFoundError:  # run from its source, not installed
         lines = []
     return parse_requirements(lines)
 
@@ -75,7 +84,7 @@ def parse_requirements(lines: Iterable[str]) -> Iterator[Requirement]:
 
 
 def _loaded(requirement: Requirement) -> Finding:
-    """A package, imported: a library that does not fit this machine is found here and not in the middle of a search."""
+    """Import a package, so that one that does not work on this machine is found here."""
     name = requirement.name.lower()
     again = f"pip install --force-reinstall '{name}>={requirement.least or 0}'"
     try:
@@ -100,7 +109,7 @@ def _extra(name: str, what: str, lines: list[Requirement]) -> Finding:
 
 
 def _members(extra: str, lines: list[Requirement]) -> set[str]:
-    """The packages of an extra, and of those that it takes in."""
+    """The packages of an extra, and of the extras that it includes."""
     found: set[str] = set()
     for line in lines:
         if line.extra == extra:
@@ -121,3 +130,39 @@ def is_older(here: str, least: str) -> bool:
     """Whether a version is below another, by their numbers."""
     numbers = [[int(part) for part in re.findall(r"\d+", text.split("+")[0])[:3]] for text in (here, least or "0")]
     return numbers[0] < numbers[1]
+
+
+FIRST = "rankwell models add minilm-l6 ms-marco-minilm-l12"
+
+
+def models() -> CheckupSection:
+    """A finding for each model; a note without any, because BERT needs one."""
+    records = sorted((home() / "models").glob(f"*/{RECORD}"))
+    found = [_model(record) for record in records]
+    none = Finding("none", None, "nothing fetched yet: no search by meaning, no re-ranking", NOTE, FIRST)
+    return CheckupSection("Models", found or [none])
+
+
+def _model(record: Path) -> Finding:
+    name = record.parent.name
+    try:
+        name = str(orjson.loads(record.read_bytes())["name"])
+        folder = _whole(ModelFolder(name, record.parent))
+        task = task_of(folder)
+        what = f"{kind_of(folder, task)}, {megabytes(folder_size(record.parent) or 0)}: {_use(name, task)}"
+        return Finding(name, kind_of(folder, task), what)
+    except Exception as error:  # noqa: BLE001 -- a damaged file may fail in any way; the doctor says so and goes on
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        way_out = f"rankwell models remove {name}, then rankwell models add {name}"
+        return Finding(name, None, f"damaged: {why}", BROKEN, way_out)
+
+
+def _whole(folder: ModelFolder) -> ModelFolder:
+    """The folder, if its weights and tokenizer can be read."""
+    folder.choose(None)
+    Tokenizer(folder.tokenizer_file)
+    return folder
+
+
+def _use(name: str, task: str) -> str:
+    return f"search --rerank {name}" if task == PAIRS else f"encode --model {name}, then search --dense or --hybrid"

@@ -1,15 +1,14 @@
-"""The embedded index: written, committed, merged and searched without a server."""
+"""The index: the interface for stages (`SearchIndex`), and the embedded index, which needs no server."""
 
 from __future__ import annotations
 
-from rankwell.index.columns import NumberColumn, TextColumn
-from rankwell.index.documents import StoredDocuments
-from rankwell.index.facets import RangeFacet, ValueFacet, facet_of, is_facet
+from rankwell.index.columns import NumberColumn, RangeFacet, TextColumn, ValueFacet
 from rankwell.index.hits import Hits
-from rankwell.index.index import Index
-from rankwell.index.manifest import is_index
-from rankwell.index.merge_job import MergeJob
-from rankwell.index.sampling import with_metadata_names
+from rankwell.index.index import Index, StoredDocuments
+from rankwell.index.manifest import is_index, with_metadata_names
+from rankwell.index.merging import MergeJob
+from rankwell.index.opening import as_index, in_folder, open_index, scheme_of
+from rankwell.index.protocol import Mask, MetadataColumn, SearchIndex
 from rankwell.index.scoring import IDFS, MATCHES, Scoring
 from rankwell.index.snippets import Snippet
 from rankwell.index.writer import IndexWriter
@@ -20,16 +19,21 @@ __all__ = [
     "Hits",
     "Index",
     "IndexWriter",
+    "Mask",
     "MergeJob",
+    "MetadataColumn",
     "NumberColumn",
     "RangeFacet",
     "Scoring",
+    "SearchIndex",
     "Snippet",
     "StoredDocuments",
     "TextColumn",
     "ValueFacet",
-    "facet_of",
-    "is_facet",
+    "as_index",
+    "in_folder",
     "is_index",
+    "open_index",
+    "scheme_of",
     "with_metadata_names",
 ]

@@ -1,12 +1,4 @@
-"""A file of named arrays, cut into blocks with a checksum each: written once, then mapped into memory.
-
-    header     magic, kind, version; padded to 64 bytes
-    sections   raw little-endian arrays, each at a multiple of 64 bytes
-    directory  JSON (sections and what the owner wants to remember), then a CRC-32 for each 64 KiB of all before it
-    trailer    where the directory is, its CRC-32, and the magic again
-
-Opening looks at header, trailer and directory only. A block is checked when something in it is first asked for.
-"""
+"""A file of named arrays in blocks with checksums, and lists of short texts in it."""
 
 from __future__ import annotations
 
@@ -14,7 +6,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,7 +15,34 @@ import numpy as np
 import orjson
 
 from rankwell.core import RankwellError
-from rankwell.index.layout import Array
+from rankwell.core.arrays import TEXT, Strings, strings
+
+# Documents are scored in windows of this size, so that a window's accumulators stay in the first-level cache.
+WINDOW = 8192
+# The postings of a term with at least this many documents, and SPARSE per window, are divided by window.
+FREQUENT = 256
+SPARSE = 8
+# Frequencies are stored in a byte; this value marks larger ones, which are stored apart.
+LARGE = 255
+# The length of a missing field.
+MISSING = np.uint32(0xFFFFFFFF)
+# Size of a reader's cache of term positions: queries may contain any number of unknown words.
+MOST_REMEMBERED = 500_000
+# The pseudo-field of all indexed fields together.
+COMBINED = ""
+
+Array = np.ndarray[Any, Any]
+
+
+def windows(documents: int) -> int:
+    """Number of windows of a segment with this many documents."""
+    return -(-documents // WINDOW)
+
+
+def frequent_from(documents: int) -> int:
+    """The least number of documents of a frequent term, so that the windows' table stays small beside the postings."""
+    return max(FREQUENT, SPARSE * windows(documents))
+
 
 MAGIC = b"RANKWELL"
 VERSION = 1
@@ -34,14 +53,14 @@ ALIGNMENT = 64
 
 
 class BlockWriter:
-    """Writes a file from beginning to end, section after section."""
+    """Writes a file sequentially, section after section."""
 
     def __init__(self, path: Path, kind: str) -> None:
         self.path = path
         self._file = path.open("xb")
         self._place = 0
         self._checksums: list[int] = []
-        self._running = 0  # the checksum of the block that is not full yet
+        self._running = 0  # checksum of the unfinished block
         self._sections: dict[str, tuple[str, int, int]] = {}
         self._write(HEADER.pack(MAGIC, kind.encode(), VERSION))
 
@@ -54,24 +73,24 @@ class BlockWriter:
         self._file.close()
 
     def add(self, name: str, array: Array) -> None:
-        """One array as a section."""
+        """Write an array as a section."""
         self.begin(name, array.dtype)
         self.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
     def begin(self, name: str, dtype: Any) -> None:
-        """A new section, which `append` fills."""
+        """Begin a section, which `append` fills."""
         self._write(bytes(-self._place % ALIGNMENT))
         self._sections[name] = (np.dtype(dtype).str, self._place, 0)
 
     def append(self, data: bytes | memoryview) -> int:
-        """More of the section that was begun last; where in the section it starts."""
+        """Append to the current section; return the offset in it."""
         name, (dtype, start, length) = self._sections.popitem()
         self._sections[name] = (dtype, start, length + len(data))
         self._write(data)
         return length
 
     def finish(self, facts: Mapping[str, Any]) -> tuple[int, int]:
-        """Directory and trailer; then everything to the disk. The file's size and its directory's checksum."""
+        """Write directory and trailer, and sync. Returns the file's size and its directory's checksum."""
         self._write(bytes(-self._place % ALIGNMENT))
         text = orjson.dumps({"sections": self._sections, "facts": facts})
         where = self._place
@@ -97,8 +116,8 @@ class BlockWriter:
             view = view[taken:]
 
 
-class Section:
-    """An array in a mapped file; only what has been asked for has been read and checked."""
+class BlockSection:
+    """An array in a memory-mapped file; parts are read and checked on demand."""
 
     def __init__(self, file: BlockFile, name: str, dtype: str, start: int, length: int) -> None:
         self._file, self._start, self.whole = file, start, False
@@ -109,21 +128,21 @@ class Section:
         return len(self.unchecked)
 
     def part(self, start: int, end: int) -> Array:
-        """Some of it, checked."""
+        """A part of the array, checked."""
         if not self.whole:
             width = self.unchecked.itemsize
             self._file.check(self._start + start * width, self._start + end * width)
         return self.unchecked[start:end]
 
     def all(self) -> Array:
-        """All of it, checked."""
+        """The whole array, checked."""
         if not self.whole:
             self.part(0, len(self.unchecked))
             self.whole = True
         return self.unchecked
 
     def one(self, place: int) -> int:
-        """A single whole number."""
+        """A single integer, checked."""
         return int(self.part(place, place + 1)[0])
 
 
@@ -148,7 +167,7 @@ class BlockFile:
         self._checksums = np.frombuffer(directory, dtype="<u4", offset=text).tolist()
         self._checked = bytearray(len(self._checksums))
 
-    def __getitem__(self, name: str) -> Section:
+    def __getitem__(self, name: str) -> BlockSection:
         return self._sections[name]
 
     def __contains__(self, name: str) -> bool:
@@ -159,7 +178,7 @@ class BlockFile:
         return {name: section.unchecked.nbytes for name, section in self._sections.items()}
 
     def check(self, start: int, end: int) -> None:
-        """Check the blocks of these bytes unless that has been done."""
+        """Check the blocks of these bytes, unless they are checked already."""
         first, last = start // BLOCK, -(-end // BLOCK)
         if end <= start or self._checked.find(0, first, last) < 0:
             return
@@ -171,7 +190,7 @@ class BlockFile:
                 self._checked[block] = 1
 
     def verify(self) -> None:
-        """Check everything again, whatever has been checked before."""
+        """Check all blocks again."""
         self._checked = bytearray(len(self._checksums))
         self.check(0, self._end)
 
@@ -184,9 +203,9 @@ class BlockFile:
             raise RankwellError(f"{self.path}: damaged: the end of the file does not fit")
         return where, length, text, checksum
 
-    def _directory(self, text: bytes) -> tuple[dict[str, Any], dict[str, Section]]:
+    def _directory(self, text: bytes) -> tuple[dict[str, Any], dict[str, BlockSection]]:
         directory = orjson.loads(text)
-        sections = {name: Section(self, name, *parts) for name, parts in directory["sections"].items()}
+        sections = {name: BlockSection(self, name, *parts) for name, parts in directory["sections"].items()}
         return directory["facts"], sections
 
 
@@ -212,3 +231,74 @@ def _check_header(path: Path, data: Array, kind: str) -> None:
     found = name.rstrip(b"\0").decode("ascii", "replace")
     if version != VERSION or found != kind:
         raise RankwellError(f"{path}: expected a file of kind {kind!r}, found {found!r} (format {version})")
+
+
+MOST_BYTES = 1 << 32
+# Texts up to this many bytes are read as a table of that width.
+NARROW = 64
+
+
+def add_texts(file: BlockWriter, name: str, texts: Sequence[str]) -> None:
+    """Write a list of texts without NUL."""
+    data = "".join([text + "\0" for text in texts]).encode()
+    if len(data) >= MOST_BYTES:
+        raise RankwellError(f"{file.path}: expected less than 4 GiB of {name} in a segment, found {len(data)} bytes")
+    array = np.frombuffer(data, dtype=np.uint8)
+    starts = np.zeros(len(texts) + 1, dtype=np.uint32)
+    starts[1:] = np.flatnonzero(array == 0) + 1
+    file.add(name, array)
+    file.add(f"{name}:starts", starts)
+
+
+class Texts:
+    """A list of texts in a mapped file."""
+
+    def __init__(self, file: BlockFile, name: str) -> None:
+        self._data, self._starts = file[name], file[f"{name}:starts"]
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, place: int) -> str:
+        return self.encoded(place).decode()
+
+    def encoded(self, place: int) -> bytes:
+        """One text, as UTF-8 bytes."""
+        if self._starts.whole and self._data.whole:  # everything is checked, as after `some`: half the time
+            starts = self._starts.unchecked
+            return self._data.unchecked[starts.item(place) : starts.item(place + 1) - 1].tobytes()
+        start, end = self._starts.part(place, place + 2).tolist()
+        return self._data.part(start, end - 1).tobytes()
+
+    def all(self) -> list[str]:
+        """All texts, in order."""
+        return self._data.all().tobytes().decode().split("\0")[:-1]
+
+    def some(self, places: Array) -> Strings:
+        """The texts at these positions."""
+        starts = self._starts.all()
+        begin = starts[places].astype(np.int64)
+        lengths = starts[places + 1].astype(np.int64) - begin - 1
+        width = int(lengths.max(initial=1))
+        if width > NARROW:
+            return strings([self[place] for place in places.tolist()])
+        columns = np.arange(width)
+        inside = columns < lengths[:, None]
+        data = self._data.all()
+        table = np.where(inside, data[np.minimum(begin[:, None] + columns, len(data) - 1)], 0).astype(np.uint8)
+        return table.view(f"S{width}").reshape(-1).astype(TEXT)
+
+    def find(self, text: str, *, descending: bool = False) -> int | None:
+        """The position of a text in a sorted list, or None."""
+        wanted = text.encode("utf-8", "surrogatepass")
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            found = self.encoded(middle)
+            if found == wanted:
+                return middle
+            if (found < wanted) != descending:
+                low = middle + 1
+            else:
+                high = middle
+        return None

@@ -1,24 +1,94 @@
-"""The writer's memory: documents that are not in a segment yet."""
+"""The writer's memory: documents that are in no segment yet, and numbers of their terms."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from rankwell.analysis import Analyzer
 from rankwell.core import Document
-from rankwell.index.layout import MISSING, Array
+from rankwell.index.blocks import MISSING, Array
 from rankwell.index.postings import Triples
-from rankwell.index.vocabulary import Vocabulary
 
-# Words that wait for their numbers: enough to make the counting of them cheap, few enough to stay in the cache.
+NO_TERM = -1
+# Size of the word cache; terms stay, because postings refer to them by number.
+MOST_WORDS = 2_000_000
+
+
+class TermNumbers(dict[str, int]):
+    """The number of each term, from 0 in order of appearance."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
+
+
+class WordNumbers(dict[str, int]):
+    """The number of each word's term, or NO_TERM for a stop word; a dictionary that fills itself, for lookups in C."""
+
+    def __init__(self, term_of: Callable[[str], str | None], terms: TermNumbers) -> None:
+        super().__init__()
+        self.term_of, self.terms = term_of, terms
+
+    def __missing__(self, word: str) -> int:
+        term = self.term_of(word)
+        number = self.terms[term] if term else NO_TERM
+        if len(self) >= MOST_WORDS:
+            self.clear()
+        self[word] = number
+        return number
+
+
+class Vocabulary:
+    """Splits texts into words at once, and converts words to term numbers later, in batches."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.analyzer = analyzer
+        self.terms = TermNumbers()
+        self._waiting: list[str] = []
+        if analyzer.language == "cjk":  # has no word cache of its own
+            self._words: Callable[[str], list[str]] = analyzer
+            self._number: Callable[[str], int] = self.terms.__getitem__
+        else:
+            # The analyzer's own steps, because its terms would need two lookups per word.
+            prepare = analyzer._prepare  # noqa: SLF001 -- half of the time of a build
+            self._words = lambda text: prepare(text).split()
+            self._number = WordNumbers(analyzer._terms.__getitem__, self.terms).__getitem__  # noqa: SLF001 -- likewise
+
+    @property
+    def waiting(self) -> int:
+        """Number of words without a number yet."""
+        return len(self._waiting)
+
+    def read(self, text: str) -> int:
+        """Read a text; return its number of words, including those without a term."""
+        words = self._words(text)
+        self._waiting += words
+        return len(words)
+
+    def numbers(self) -> Array:
+        """The term numbers of all words since the last call, in order; NO_TERM for words without a term."""
+        found = np.fromiter(map(self._number, self._waiting), dtype=np.int32, count=len(self._waiting))
+        self._waiting.clear()
+        return found
+
+    def occurrences(self, text: str) -> tuple[Array, Array]:
+        """The term numbers of a text at once, without words that have no term, and their positions."""
+        found = self.analyzer.positions(text)
+        numbers = np.fromiter((self.terms[term] for term, *_ in found), dtype=np.int32, count=len(found))
+        return numbers, np.fromiter((place for _, place, *_ in found), dtype=np.uint32, count=len(found))
+
+
+# Words that wait for their numbers: enough to make counting cheap, few enough to stay in the cache.
 BATCH = 1 << 19
 SHIFT = np.uint64(32)
 TERM = np.uint64(0xFFFFFFFF)
 
 
 class Buffer:
-    """Counts terms document by document. A `run` is one field of one document, and so one stretch of words."""
+    """Counts terms document by document. A `run` is one field of one document: consecutive words."""
 
     def __init__(
         self, vocabulary: Vocabulary, fields: tuple[str, ...] | None, metadata: tuple[str, ...], *, positions: bool
@@ -26,7 +96,7 @@ class Buffer:
         self._vocabulary, self._wanted, self._positions = vocabulary, fields, positions
         self.fields: dict[str, int] = {name: number for number, name in enumerate(fields or ())}
         self.docnos: list[str] = []
-        self.places: dict[str, int] = {}  # the document that has an id now; an earlier one of that id is dead
+        self.places: dict[str, int] = {}  # the current document of each id; an earlier one is dead
         self.columns: dict[str, list[Any]] = {name: [] for name in metadata}
         self._run_documents: list[int] = []
         self._run_fields: list[int] = []
@@ -40,7 +110,7 @@ class Buffer:
         self.postings = 0
 
     def add(self, document: Document) -> None:
-        """Take a document in; one with the same id that came before is dead."""
+        """Add a document; an earlier one with the same id is dead."""
         number = len(self.docnos)
         self.docnos.append(document.id)
         self.places[document.id] = number
@@ -61,11 +131,11 @@ class Buffer:
             self.fold()
 
     def remove(self, docno: str) -> bool:
-        """Forget a document; whether it was there."""
+        """Remove a document; return whether it existed."""
         return self.places.pop(docno, None) is not None
 
     def fold(self) -> None:
-        """Count the words that wait."""
+        """Count the waiting words."""
         if not self._words:
             return
         numbers = np.concatenate(self._numbers) if self._positions else self._vocabulary.numbers()
@@ -76,7 +146,7 @@ class Buffer:
         self._lengths.append(np.bincount(runs.astype(np.int64), minlength=len(self._words)))
         keys = ((runs + np.uint64(first)) << SHIFT) | numbers.astype(np.uint64)
         self._words, self._numbers, self._waiting = [], [], 0
-        if self._positions:  # one key a token: positions go with it
+        if self._positions:  # one key per token, as tokens have positions
             self._keys.append(keys)
         else:
             keys.sort()
@@ -86,7 +156,7 @@ class Buffer:
         self.postings += len(self._keys[-1])
 
     def lengths(self, order: Array) -> Array:
-        """For each field, the length of each document (MISSING where it has not got it), in that order."""
+        """For each field, the length of each document (MISSING without the field), in that order."""
         self.fold()
         table = np.full((len(self.fields), len(self.docnos)), MISSING, dtype=np.uint32)
         if self._lengths:
@@ -94,14 +164,14 @@ class Buffer:
         return table[:, order]
 
     def terms(self) -> Array:
-        """The numbers of the terms that occur (in dead documents too), rising."""
+        """The numbers of the occurring terms (in dead documents too), ascending."""
         seen = np.zeros(len(self._vocabulary.terms), dtype=bool)
         for keys in self._keys:
             seen[(keys & TERM).astype(np.int64)] = True
         return np.flatnonzero(seen)
 
     def triples(self, field: int, term_ranks: Array, document_ranks: Array) -> tuple[Triples, Array | None]:
-        """The postings of a field in new numbers, dead documents (rank -1) left out; and positions, a token each."""
+        """The postings of a field in new numbers, without dead documents (rank -1); and one position per token."""
         runs = np.array(self._run_fields) == field
         ranks = np.where(runs, document_ranks[np.array(self._run_documents, dtype=np.int64)], -1)
         columns: list[list[Array]] = [[], [], [], []]

@@ -1,29 +1,79 @@
-"""Metadata columns: one value a document, for filters and facets."""
+"""Metadata columns, one value per document, for filters; and facets, the counts of their values."""
 
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rankwell.core.arrays import Strings, strings
-from rankwell.index.blocks import BlockFile, BlockWriter
-from rankwell.index.layout import Array
-from rankwell.index.texts import Texts, add_texts
+from rankwell.index.blocks import Array, BlockFile, BlockWriter, Texts, add_texts
+from rankwell.index.protocol import EMPTY, NUMBER, TEXT, Mask
+
+Bools = npt.NDArray[np.bool_]
+# The comparison operators of filters.
+SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 @dataclass(frozen=True, eq=False)
 class NumberColumn:
-    """Numbers; NaN where a document has none."""
+    """Numbers; NaN for a document without a value."""
 
     numbers: Array
 
+    @property
+    def kind(self) -> str:
+        """The kind of the values; "none" for an empty column, which may have been meant for text."""
+        return NUMBER if self.present().any() else EMPTY
+
+    def present(self) -> Bools:
+        """Mask of the documents with a number."""
+        return ~np.isnan(self.numbers)
+
+    def compared(self, sign: str, value: str | float) -> Bools:
+        """Mask of the documents whose number compares like this with the value."""
+        return np.asarray(SIGNS[sign](self.numbers, value) & self.present(), dtype=bool)
+
+    def one_of(self, values: Sequence[str | float]) -> Bools:
+        """Mask of the documents with one of these numbers."""
+        return np.asarray(np.logical_or.reduce([self.compared("=", value) for value in values]))
+
+    def facet(self, among: Mask, most: int = 10) -> Facet:
+        """The counts of a few numbers, or of the bins of a range, over some documents."""
+        numbers = self.numbers[np.isfinite(self.numbers)]
+        chosen = self.numbers[np.asarray(among)]
+        missing = int(np.isnan(chosen).sum())
+        if len(numbers) == 0 or _few(numbers):
+            counts = {_written(value): count for value, count in self.counts(np.asarray(among)).items()}
+            return _values(counts, most, missing)
+        lowest, highest = float(numbers.min()), float(numbers.max())
+        width = _width(lowest, highest, whole=bool((numbers == np.floor(numbers)).all()))
+        inside = chosen[np.isfinite(chosen)]
+        if not 0 < width < math.inf:  # too close to each other, or too far apart, for bins
+            return RangeFacet(lowest, highest, width, (len(inside),), missing)
+        steps = min(int((highest - lowest) // width) + 1, BARS)
+        places = np.minimum((inside - lowest) // width, steps - 1).astype(np.int64)
+        return RangeFacet(lowest, highest, width, tuple(np.bincount(places, minlength=steps).tolist()), missing)
+
+    def is_facet(self, documents: int) -> bool:  # noqa: ARG002 -- numbers form a range, however many there are
+        """Whether any document has a number."""
+        return bool(np.isfinite(self.numbers).any())
+
     def counts(self, among: Array) -> Counter[float]:
-        """How many of these documents have each value."""
+        """The number of these documents with each value."""
         chosen = self.numbers[among]
         values, counts = np.unique(chosen[~np.isnan(chosen)], return_counts=True)
         return Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
@@ -31,13 +81,37 @@ class NumberColumn:
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
-    """Text as numbers: the distinct values in their order, and the place of each document's own (-1: none)."""
+    """Text as codes: the sorted distinct values, and the index of each document's value (-1: none)."""
 
     codes: Array
     values: Strings
 
+    kind = TEXT
+
+    def present(self) -> Bools:
+        """Mask of the documents with a text."""
+        return np.asarray(self.codes >= 0)
+
+    def compared(self, sign: str, value: str | float) -> Bools:
+        """Mask of the documents whose text compares like this with the value, by character codes."""
+        # Once per distinct value; the False at the end is for -1.
+        return np.asarray(np.append(SIGNS[sign](self.values, value), np.False_)[self.codes], dtype=bool)
+
+    def one_of(self, values: Sequence[str | float]) -> Bools:
+        """Mask of the documents with one of these texts."""
+        return np.asarray(np.logical_or.reduce([self.compared("=", value) for value in values]))
+
+    def facet(self, among: Mask, most: int = 10) -> Facet:
+        """The counts of the most common values over some documents."""
+        chosen = np.asarray(among)
+        return _values(dict(self.counts(chosen)), most, int((self.codes[chosen] < 0).sum()))
+
+    def is_facet(self, documents: int) -> bool:
+        """Whether there are fewer values than documents with one."""
+        return 0 < len(self.values) <= max(2, min(int(self.present().sum()), documents) // 2)
+
     def counts(self, among: Array) -> Counter[str]:
-        """How many of these documents have each value."""
+        """The number of these documents with each value."""
         codes = self.codes[among]
         counts = np.bincount(codes[codes >= 0], minlength=len(self.values)).tolist()
         return Counter({value: count for value, count in zip(self.values.tolist(), counts, strict=True) if count})
@@ -47,12 +121,12 @@ Column = NumberColumn | TextColumn
 
 
 def write_column(file: BlockWriter, name: str, values: Sequence[Any]) -> None:
-    """The values of one column (None: none), as numbers if they are all numbers, else as text."""
+    """Write the values of a column (None: no value), as numbers if all are numbers, else as text."""
     write_made(file, name, _made(values))
 
 
 def write_made(file: BlockWriter, name: str, column: Column) -> None:
-    """A column that exists already."""
+    """Write an existing column."""
     if isinstance(column, NumberColumn):
         file.add(f"number:{name}", column.numbers.astype(np.float64, copy=False))
     else:
@@ -61,7 +135,7 @@ def write_made(file: BlockWriter, name: str, column: Column) -> None:
 
 
 def read_column(file: BlockFile, name: str, documents: int) -> Column:
-    """The column of a segment; one that was not kept there has no value anywhere."""
+    """Read a column of a segment; a missing column has no values."""
     if f"number:{name}" in file:
         return NumberColumn(file[f"number:{name}"].all())
     if f"codes:{name}" in file:
@@ -70,7 +144,7 @@ def read_column(file: BlockFile, name: str, documents: int) -> Column:
 
 
 def joined(columns: Iterable[Column]) -> Column:
-    """The columns of several segments, one after the other; numbers become text where one of them has text."""
+    """Concatenate the columns of several segments; numbers become text where one of them has text."""
     parts = list(columns)
     if all(isinstance(part, NumberColumn) for part in parts):
         return NumberColumn(np.concatenate([np.zeros(0), *(p.numbers for p in parts if isinstance(p, NumberColumn))]))
@@ -108,8 +182,83 @@ def _number(value: float) -> float:
 
 
 def written(value: Any) -> str:
-    """As a person would write it: 2020.0 is 2020. A NUL, which ends a text on the disk, is no part of a value."""
+    """The value as text: 2020.0 is 2020. NULs, which end a text on the disk, are removed."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = value if isinstance(value, str) else str(value)
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
+
+
+FEW = 6  # most distinct numbers of a choice (a grade, yes or no); more are a range
+BARS = 24
+
+
+@dataclass(frozen=True)
+class ValueFacet:
+    """The most common values, in descending order (ties by value), with their numbers of documents."""
+
+    counts: tuple[tuple[str, int], ...]
+    others: int  # documents with an unlisted value
+    missing: int  # documents without a value
+
+
+@dataclass(frozen=True)
+class RangeFacet:
+    """The range of numbers from lowest to highest (of all documents), with counts of the given ones per equal bin.
+
+    Bins of integers have an integer width, so that a year is never divided; the last bin may extend beyond the
+    highest number.
+    """
+
+    lowest: float
+    highest: float
+    width: float
+    bars: tuple[int, ...]
+    missing: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether the numbers are integers (years)."""
+        return all(number.is_integer() for number in (self.lowest, self.highest, self.width))
+
+
+Facet = ValueFacet | RangeFacet
+
+
+def facet_of_counts(counts: Mapping[Any, tuple[int, int]], missing: int, most: int = 10) -> Facet:
+    """The facet from the column's values, each with its number of all documents and of the given ones.
+
+    For columns that are not in memory.
+    """
+    chosen = {value: own for value, (_, own) in counts.items() if own}
+    if any(isinstance(value, str) for value in counts):
+        return _values(chosen, most, missing)
+    numbers = np.array([value for value in counts if math.isfinite(value)])
+    if len(numbers) == 0 or _few(numbers):
+        return _values({_written(value): count for value, count in chosen.items()}, most, missing)
+    inside = [value for value in chosen if math.isfinite(value)]
+    column = NumberColumn(np.concatenate((numbers, np.repeat(inside, [chosen[value] for value in inside]))))
+    among = np.arange(len(column.numbers)) >= len(numbers)
+    return replace(column.facet(among, most), missing=missing)
+
+
+def _values(counts: dict[str, int], most: int, missing: int) -> ValueFacet:
+    order = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ValueFacet(tuple(order[:most]), sum(count for _, count in order[most:]), missing)
+
+
+def _few(numbers: Array) -> bool:
+    """Checked in two steps: most columns of numbers are a range at first sight."""
+    return len(np.unique(numbers[:1000])) <= FEW and len(np.unique(numbers)) <= FEW
+
+
+def _width(lowest: float, highest: float, *, whole: bool) -> float:
+    """The width of at most `BARS` bins."""
+    if whole:
+        return float((highest - lowest) // BARS + 1)
+    return (highest - lowest) / BARS
+
+
+def _written(number: float) -> str:
+    """The number as text, as a filter parses it."""
+    return str(int(number)) if number.is_integer() else repr(number)

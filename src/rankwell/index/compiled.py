@@ -1,46 +1,113 @@
-"""Searching a segment with the compiled kernels: what they need of it, and what they give."""
+"""Search a segment with the compiled kernels."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
+from itertools import accumulate
 from threading import Lock
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwell.index.impacts import ImpactTable, QueryLines, flat
-from rankwell.index.layout import COMBINED, Array
-from rankwell.index.loading import kernels
-from rankwell.index.plan import Plan
-from rankwell.index.scoring import Scoring
+from rankwell.core.kernels import Kernels
+from rankwell.index.blocks import COMBINED, Array
+from rankwell.index.scoring import Plan, QueryLine, Scoring
 from rankwell.index.segment import Segment
 
 if TYPE_CHECKING:
-    from rankwell.index.kernels import Arrays, Model, Scope
+    from rankwell.index.kernels import Arrays, KernelModel, Lines, Scope
 
-MOST_LINES = 64  # beyond it, the rounding of sums could hide more than the kernels allow for
+
+# The ranks for which a list stores the impact that its documents reach: k is rounded up to one of them.
+RANKS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
+FULL = 65535.0
+
+QueryLines = Sequence[tuple[QueryLine, int]]  # a query's lines in a segment, each with its list
+Head = tuple[int, int, int, int, int, int]  # the position of a list (see `Place`), its space, its largest impact
+Row = tuple[int, int, int, int, int, int, int, float, float]  # the same with group, weight and seed
+
+
+class ImpactTable:
+    """The impacts of a segment's postings for one k1 and b."""
+
+    def __init__(self, segment: Segment, kernels: ModuleType, arrays: Arrays, model: KernelModel) -> None:
+        self._segment, self._kernels, self._arrays, self._model = segment, kernels, arrays, model
+        rows = len(segment.file["frequent"])
+        self.impacts = kernels.Impacts(
+            np.zeros(len(segment.file["frequencies"]), dtype=np.uint16),
+            np.zeros(rows * segment.windows, dtype=np.uint16),
+        )
+        self._known: dict[int, tuple[Head, list[float]]] = {}
+
+    def prepare(self, lists: Iterable[tuple[int, int]]) -> None:
+        """Compute the impacts of these lists (list and space of each), if not done yet."""
+        fresh = dict.fromkeys(chosen for chosen in lists if chosen[0] not in self._known)
+        if not fresh:
+            return
+        places = [(*self._segment.place(number), space) for number, space in fresh]
+        lines = flat(self._kernels, [[(*place, 0, 0, 1.0, 0.0) for place in places]])
+        tops = np.zeros(len(fresh), dtype=np.int64)
+        seeds = np.zeros((len(fresh), len(RANKS)))
+        ranks = np.array(RANKS, dtype=np.int64)
+        self._kernels.prepare(self._arrays, lines, self._model, self._segment.windows, self.impacts, ranks, tops, seeds)
+        found = zip(fresh, places, tops.tolist(), (seeds / FULL).tolist(), strict=True)
+        for (number, _), place, top, reached in found:
+            self._known[number] = (*place, top), [*reached, 0.0]  # nothing is known beyond the last rank
+
+    def lines(self, queries: Sequence[QueryLines], k: int) -> Lines:
+        """The lines of many queries in the kernels' format; their lists must be prepared."""
+        step = bisect_left(RANKS, k)
+        known = self._known
+        rows = []
+        for of_query in queries:
+            own = []
+            for line, number in of_query:
+                head, seeds = known[number]
+                own.append((*head, line.group, line.weight, seeds[step] * line.weight))
+            rows.append(own)
+        return flat(self._kernels, rows)
+
+
+def flat(kernels: ModuleType, queries: Sequence[Sequence[Row]]) -> Lines:
+    """The rows of many queries in the kernels' format."""
+    rows = [row for of_query in queries for row in of_query]
+    ends = np.array([0, *accumulate(map(len, queries))], dtype=np.int64)
+    lines: Lines = kernels.Lines(ends, np.array(rows, dtype=kernels.LIST))
+    return lines
+
+
+kernels = Kernels("rankwell.index.kernels", announced="the search kernels")
+
+
+def is_loaded() -> bool:
+    """Whether the kernels are in memory: one small search is faster without them."""
+    return kernels.loaded
+
+
+MOST_LINES = 64  # beyond it, rounding of sums may exceed what the kernels allow for
 SMALLEST, LARGEST = 1e-20, 1e30  # weights whose bounds keep float32's full precision
-TABLES = 2  # settings of k1 and b whose impacts are kept
-LARGE_K = 0.25  # with a k beyond this share of the documents there is nothing to prune
-BATCH = 256  # queries that a thread takes at a time
+TABLES = 2  # settings of k1 and b with cached impacts
+LARGE_K = 0.25  # with a k above this fraction of the documents nothing can be pruned
+BATCH = 256  # queries per task of a thread
 
 Found = tuple[Array, Array]
-Setting = tuple[float, float, bool]  # k1, b, and by which name lists that two fields share are searched
+Setting = tuple[float, float, bool]  # k1, b, and the name by which lists shared by two fields are searched
 Job = Callable[[], list[tuple[int, Found]]]
 NOTHING: Found = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
-ALL = np.zeros(0, dtype=np.bool_)  # a mask that is not looked at
+ALL = np.zeros(0, dtype=np.bool_)  # placeholder for an unused mask
 
 
 class Compiled:
-    """Searches the segment that stands at a place in the index."""
+    """Searches one segment of the index with the compiled kernels."""
 
     def __init__(self, segment: Segment, place: int) -> None:
         self._segment, self._place = segment, place
         self._tables: dict[Setting, ImpactTable] = {}
-        self._models: dict[Setting, Model] = {}
+        self._models: dict[Setting, KernelModel] = {}
         self._lock = Lock()
         self._checked: set[int] = set()
 
@@ -84,7 +151,7 @@ class Compiled:
         return out
 
     def _lines(self, plan: Plan, *, every: bool) -> QueryLines:
-        """A query's lists in this segment; none where a term that must be there is not."""
+        """A query's lists in this segment; none where a required term is missing."""
         found = [(line, number) for line in plan.lines if (number := line.lists[self._place]) is not None]
         if every and len({line.group for line, _ in found}) < plan.groups:
             return []
@@ -94,11 +161,11 @@ class Compiled:
                 self._checked.add(number)
         return found
 
-    def _table(self, setting: Setting, model: Model, lines: QueryLines) -> ImpactTable:
-        """The impacts for these parameters, worked out for these lists at least."""
+    def _table(self, setting: Setting, model: KernelModel, lines: QueryLines) -> ImpactTable:
+        """The impacts for these parameters, computed for at least these lists."""
         with self._lock:
             table = self._tables.pop(setting, None) or ImpactTable(self._segment, self._kernels, self._arrays, model)
-            self._tables[setting] = table  # as the one used last
+            self._tables[setting] = table  # mark as most recently used
             while len(self._tables) > TABLES:
                 del self._tables[next(iter(self._tables))]
             table.prepare((number, self._segment.spaces[line.field]) for line, number in lines)
@@ -111,7 +178,7 @@ class Compiled:
         scope: Scope,
         table: ImpactTable,
         *,
-        model: Model,
+        model: KernelModel,
         thresholds: Array,
         every: bool,
     ) -> list[tuple[int, Found]]:
@@ -123,7 +190,7 @@ class Compiled:
         return self._decoded(queries, keys, counts)
 
     def _complete(
-        self, queries: Sequence[int], lines: Sequence[QueryLines], scope: Scope, model: Model, *, every: bool
+        self, queries: Sequence[int], lines: Sequence[QueryLines], scope: Scope, model: KernelModel, *, every: bool
     ) -> list[tuple[int, Found]]:
         place, spaces = self._segment.place, self._segment.spaces
         rows = [
@@ -136,7 +203,7 @@ class Compiled:
         return self._decoded(queries, keys, counts)
 
     def _decoded(self, queries: Sequence[int], keys: Array, counts: Array) -> list[tuple[int, Found]]:
-        """Documents and scores out of keys, best first."""
+        """Documents and scores from keys, best first."""
         keys.sort(axis=1)
         documents, scores = np.empty(keys.shape, dtype=np.int64), np.empty(keys.shape, dtype=np.float32)
         self._kernels.decode(keys, counts, documents, scores)
@@ -145,16 +212,16 @@ class Compiled:
 
     @cached_property
     def _is_shared(self) -> bool:
-        """Whether a field shares its lists with the combined one. Their averages differ, and so do their impacts."""
+        """Whether a field shares its lists with the combined one. Their average lengths and impacts differ."""
         return len(set(self._segment.spaces.values())) < len(self._segment.spaces)
 
-    def _model(self, setting: Setting, averages: Mapping[str, float]) -> Model:
+    def _model(self, setting: Setting, averages: Mapping[str, float]) -> KernelModel:
         k1, b, by_name = setting
         spaces = self._segment.spaces
         of_space = np.ones(max(spaces.values()) + 1)
-        for name in sorted(spaces, key=lambda name: (name == COMBINED) != by_name):  # what is searched comes last
+        for name in sorted(spaces, key=lambda name: (name == COMBINED) != by_name):  # the searched one comes last
             of_space[spaces[name]] = averages[name]
-        model: Model = self._kernels.Model(float(k1), float(b), of_space)
+        model: KernelModel = self._kernels.KernelModel(float(k1), float(b), of_space)
         self._models[setting] = model
         return model
 
@@ -173,7 +240,7 @@ class Compiled:
 
 
 def _done(jobs: Sequence[Job], threads: int) -> Iterable[list[tuple[int, Found]]]:
-    """What the jobs give; kernels let go of the interpreter's lock, so that threads run side by side."""
+    """The results of the jobs; kernels release the GIL, so that threads run in parallel."""
     if threads == 1 or len(jobs) == 1:
         return (job() for job in jobs)
     with ThreadPoolExecutor(threads) as pool:
@@ -181,7 +248,7 @@ def _done(jobs: Sequence[Job], threads: int) -> Iterable[list[tuple[int, Found]]
 
 
 def _is_prunable(lines: QueryLines) -> bool:
-    """Bounds are sums of what lists give at most: each must give what float32 can hold, and never take away."""
+    """Whether bounds are valid as sums of the lists' maxima: all weights positive and within float32's range."""
     return len(lines) <= MOST_LINES and all(SMALLEST < line.weight < LARGEST for line, _ in lines)
 
 

@@ -1,4 +1,4 @@
-"""What a search finds."""
+"""The results of a search."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from rankwell.core import Ranking
 from rankwell.core.arrays import Floats, Integers, Strings
-from rankwell.core.order import ranking_order
-from rankwell.index.layout import Array
+from rankwell.core.run import ranking_order
+from rankwell.index.blocks import Array
 
 
 class Numbered(Protocol):
-    """What can name documents by their number."""
+    """Gives the ids of documents by number."""
 
     def docnos(self, documents: Array) -> Strings:
         """The ids of these documents."""
@@ -25,9 +25,9 @@ class Numbered(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The documents of each query, best first: those of query i stand from `offsets[i]` to before `offsets[i + 1]`.
+    """The documents of each query, best first: those of query i are at `offsets[i]` to `offsets[i + 1]` (exclusive).
 
-    `documents` are the index's own numbers, valid for this commit only; ids are fetched when they are asked for.
+    `documents` are the index's own numbers, valid for this commit only; ids are read on demand.
     """
 
     offsets: Integers
@@ -41,7 +41,7 @@ class Hits:
         return self.index.docnos(self.documents)
 
     def __len__(self) -> int:
-        """How many queries there are."""
+        """Number of queries."""
         return len(self.offsets) - 1
 
     def __iter__(self) -> Iterator[Ranking]:
@@ -56,14 +56,14 @@ Found = tuple[Array, Array]  # documents of a query, and their scores
 
 
 def gathered(of_segments: Sequence[Sequence[Found]], bases: Sequence[int], k: int, index: Numbered) -> Hits:
-    """One list for each query out of those of the segments, which are each in order."""
+    """Merge the segments' sorted lists into one list per query."""
     if len(of_segments) == 1:
         return _hits(of_segments[0], index)
     return _hits([_joined(parts, bases, k, index) for parts in zip(*of_segments, strict=True)], index)
 
 
 def _joined(parts: Sequence[Found], bases: Sequence[int], k: int, index: Numbered) -> Found:
-    """A query's best documents. Ids are only looked at where documents of different segments have the same score."""
+    """A query's best documents. Ids are read only where documents of different segments have equal scores."""
     documents = np.concatenate([numbers + base for (numbers, _), base in zip(parts, bases, strict=True)])
     scores = np.concatenate([scores for _, scores in parts])
     if len(scores) > k:

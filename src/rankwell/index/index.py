@@ -1,9 +1,9 @@
-"""The index as its users see it: one commit, open for reading."""
+"""The index for its users: one commit, open for reading."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -11,30 +11,56 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError, RankwellError
+from rankwell.core import Document, ParameterError, RankwellError
 from rankwell.core.arrays import Integers, Strings, strings
+from rankwell.index.blocks import COMBINED, MOST_REMEMBERED, Array
 from rankwell.index.columns import Column, joined
-from rankwell.index.documents import StoredDocuments
 from rankwell.index.hits import Hits
-from rankwell.index.layout import COMBINED, MOST_REMEMBERED, Array
-from rankwell.index.manifest import Manifest, read_manifest
-from rankwell.index.phrases import holding_phrase
-from rankwell.index.plan import QueryTerms, TermStatistics
-from rankwell.index.scoring import Scoring
-from rankwell.index.search import Search
+from rankwell.index.manifest import NAME, Manifest, analyzer_of, read_manifest
+from rankwell.index.protocol import Mask, SearchIndex
+from rankwell.index.scoring import QueryTerms, Scoring, TermStatistics
+from rankwell.index.search import IndexSearch, holding_phrase
 from rankwell.index.segment import Segment
-from rankwell.index.settings import analyzer_of
-from rankwell.index.snippets import Snippet, snippet_of
 from rankwell.index.writer import IndexWriter
+
+
+class StoredDocuments(Mapping[str, Document]):
+    """Documents by id; iteration goes segment by segment."""
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self._segments = segments
+
+    def __getitem__(self, docno: str) -> Document:
+        for segment in self._segments:
+            number = segment.find(docno)
+            if number is not None:
+                return segment.store[int(segment.stored[number])]
+        raise KeyError(docno)
+
+    def __contains__(self, docno: object) -> bool:
+        return isinstance(docno, str) and any(segment.find(docno) is not None for segment in self._segments)
+
+    def __iter__(self) -> Iterator[str]:
+        for segment in self._segments:
+            for number, docno in enumerate(segment.docnos.all()):
+                if segment.dead is None or not segment.dead[number]:
+                    yield docno
+
+    def __len__(self) -> int:
+        return sum(segment.entry.live for segment in self._segments)
+
+    def __repr__(self) -> str:
+        return f"StoredDocuments({len(self)} documents)"
+
 
 ATTEMPTS = 100
 DEFAULT = Scoring()
 
 
-class Index:
-    """An index as it was at one commit; later commits do not change what an open index says.
+class Index(SearchIndex):
+    """An index at one commit; later commits do not change an open index.
 
-    Documents have numbers from 0 to `size` (the deleted ones too), by which masks and columns go; they are valid for
+    Documents have numbers from 0 to `size` (deleted ones too), used by masks and columns; they are valid for
     this commit only.
     """
 
@@ -48,7 +74,7 @@ class Index:
         ends = np.cumsum([0, *(segment.documents for segment in segments)]).tolist()
         self._bases, self.size = tuple(ends[:-1]), ends[-1]
         self._statistics: dict[tuple[str, str], TermStatistics] = {}
-        self._search = Search(self._segments, self._bases, self)
+        self._search = IndexSearch(self._segments, self._bases, self)
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
@@ -59,7 +85,7 @@ class Index:
             try:
                 return cls(folder, manifest, [Segment(folder, entry) for entry in manifest.segments])
             except RankwellError as error:
-                # A commit between the two may have removed what it replaced.
+                # A commit between the two may have removed files.
                 gone = isinstance(error.__cause__, FileNotFoundError)
                 if not gone or read_manifest(folder).commit == manifest.commit:
                     raise
@@ -71,13 +97,17 @@ class Index:
     def __repr__(self) -> str:
         return f"Index({str(self.path)!r}, commit {self.commit}, {len(self)} documents)"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the index as its folder, to be opened again in the worker."""
+        return _reopen, (self.path.resolve(), self.fingerprint())
+
     def fingerprint(self) -> str:
-        """A name for this content."""
+        """A fingerprint of the content."""
         return self._manifest.fingerprint()
 
     @property
     def segments(self) -> list[tuple[Segment, int]]:
-        """The parts that never change, each with the number of its first document: for those who read all of it."""
+        """The immutable segments, each with the number of its first document, for reading everything."""
         return list(zip(self._segments, self._bases, strict=True))
 
     @cached_property
@@ -91,14 +121,14 @@ class Index:
         k: int = 10,
         scoring: Scoring = DEFAULT,
         *,
-        within: npt.ArrayLike | None = None,
+        within: npt.ArrayLike | Mask | None = None,
         prune: bool = True,
         threads: int = 1,
     ) -> Hits:
         """The k best documents of each query (or of a single one).
 
-        A query is plain text, or terms with their weights (as `analyzer` gives them; RM3 makes such). `within`
-        restricts the documents: a mask over all of them, or their numbers. `prune=False` looks at every posting;
+        A query is plain text, or terms with their weights (as from `analyzer` or RM3). `within`
+        restricts the documents: a mask over all of them, or their numbers. `prune=False` reads every posting;
         the result is the same.
         """
         if k < 1:
@@ -108,15 +138,8 @@ class Index:
         allowed = None if within is None else self.mask(within)
         return self._search(asked, k, scoring, allowed, prune=prune, threads=threads)
 
-    def check_fields(self, names: Iterable[str]) -> None:
-        """Raise where a field is not in the index."""
-        for name in names:
-            if name not in self.fields:
-                known = ", ".join(self.fields) or "none"
-                raise ParameterError("field", expected=f"one of those in {self.path} ({known})", found=name)
-
     def statistics(self, term: str, field: str = COMBINED) -> TermStatistics:
-        """In how many live documents a term is, and where its lists are."""
+        """The number of live documents with a term, and its posting lists."""
         found = self._statistics.get((term, field))
         if found is None:
             if len(self._statistics) >= MOST_REMEMBERED:
@@ -129,7 +152,7 @@ class Index:
 
     @cached_property
     def average_lengths(self) -> Mapping[str, float]:
-        """For each field (and for all together, "") the average length over the live documents that have it."""
+        """The average length of each field ("": all together) over the live documents with it."""
         entries = [segment.entry for segment in self._segments]
         averages = {}
         for name in (COMBINED, *self.fields):
@@ -139,12 +162,12 @@ class Index:
         return averages
 
     def lengths(self, field: str = COMBINED) -> Array:
-        """The length of each document, 0 where it does not have the field."""
+        """The length of each document, 0 without the field."""
         parts = [segment.lengths_of(field) for segment in self._segments]
         return np.concatenate([np.zeros(0, dtype=np.uint32), *parts])
 
     def postings(self, term: str, field: str = COMBINED) -> tuple[Integers, Integers]:
-        """The live documents that hold a term, and how often each does."""
+        """The live documents with a term, and its frequency in each."""
         documents, frequencies = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         places = zip(self._segments, self._bases, self.statistics(term, field).lists, strict=True)
         for segment, base, number in places:
@@ -156,13 +179,13 @@ class Index:
         return np.concatenate(documents), np.concatenate(frequencies)
 
     def holding(self, term: str, field: str = COMBINED) -> npt.NDArray[np.bool_]:
-        """A mask of the live documents that hold a term."""
+        """Mask of the live documents with a term."""
         mask = np.zeros(self.size, dtype=bool)
         mask[self.postings(term, field)[0]] = True
         return mask
 
     def holding_phrase(self, text: str, field: str = COMBINED) -> npt.NDArray[np.bool_]:
-        """A mask of the live documents that hold the words of a text one after the other, in that or in any field."""
+        """Mask of the live documents with the words of a text in a row, in that or in any field."""
         if not self.positions:
             raise RankwellError(f"{self.path} keeps no positions: make it with positions to look for phrases")
         fields = (field,) if field else self.fields
@@ -175,7 +198,7 @@ class Index:
 
     @cached_property
     def live(self) -> npt.NDArray[np.bool_]:
-        """A mask of the documents that are not deleted."""
+        """Mask of the documents that are not deleted."""
         mask = np.ones(self.size, dtype=bool)
         for segment, base in zip(self._segments, self._bases, strict=True):
             if segment.dead is not None:
@@ -184,7 +207,7 @@ class Index:
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:
-        """The metadata columns, a value for each document."""
+        """The metadata columns, with one value per document."""
         return {name: joined(segment.column(name) for segment in self._segments) for name in self.metadata}
 
     def docnos(self, documents: Array) -> Strings:
@@ -198,9 +221,9 @@ class Index:
                 found[of == place] = segment.docnos.some(documents[of == place] - base)
         return found
 
-    def first_ids(self, among: npt.NDArray[np.bool_], count: int) -> Integers:
-        """So many of these documents as come first among equal scores: by id, descending."""
-        documents = np.flatnonzero(among)
+    def first_ids(self, among: Mask, count: int) -> Integers:
+        """The first `count` of these documents by the tie rule: by id, descending."""
+        documents = np.flatnonzero(self.mask(among))
         order = np.argsort(self.docnos(documents), kind="stable")[::-1]
         return documents[order[: max(0, count)]]
 
@@ -212,24 +235,8 @@ class Index:
                 return int(base + number)
         return None
 
-    def terms_of(self, docno: str, field: str = COMBINED) -> Counter[str]:
-        """A document's terms with how often each comes, from its stored text: what query expansion needs."""
-        texts = self.documents[docno].fields
-        names = [field] if field else [name for name in self.fields if name in texts]
-        return Counter(term for name in names for term in self.analyzer(texts.get(name, "")))
-
-    def snippet(
-        self, docno: str, query: str | QueryTerms, characters: int = 200, fields: Sequence[str] | None = None
-    ) -> Snippet:
-        """A passage of a document with the places of the query's terms in it; of these fields, or of all."""
-        terms = set(self.analyzer(query) if isinstance(query, str) else query)
-        texts = self.documents[docno].fields
-        return snippet_of(
-            [texts[name] for name in fields or self.fields if name in texts], terms, self.analyzer, characters
-        )
-
     def info(self) -> dict[str, Any]:
-        """What there is to say about the index."""
+        """Facts about the index, for display."""
         sizes: Counter[str] = Counter()
         for segment in self._segments:
             for name, size in segment.file.sizes().items():
@@ -249,19 +256,27 @@ class Index:
             "bytes": {"index": sizes["index"], "store": sizes["store"]},
         }
 
+    def last_commit(self) -> object:
+        """A mark that changes with every commit in this folder: the manifest is replaced, never written in place."""
+        try:
+            found = (self.path / NAME).stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_ino, found.st_size
+
     def verify(self) -> None:
-        """Check every byte of every file of this commit; raise for the first that is damaged."""
+        """Check every byte of all files of this commit; raise for the first damaged one."""
         for segment in self._segments:
             segment.verify()
 
     def merge(self) -> Index:
-        """Make one segment of all, without the deleted documents, and open the result."""
+        """Merge all segments into one, without the deleted documents, and open the result."""
         with IndexWriter(self.path) as writer:
             writer.merge()
         return Index.open(self.path)
 
-    def mask(self, within: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Documents by mask or by number as a mask; raises where they are not of this index."""
+    def mask(self, within: npt.ArrayLike | Mask) -> npt.NDArray[np.bool_]:
+        """A mask from a mask or from document numbers; raises where they do not fit this index."""
         given = np.asarray(within)
         if given.dtype == bool:
             if given.shape != (self.size,):
@@ -273,3 +288,13 @@ class Index:
         mask = np.zeros(self.size, dtype=bool)
         mask[given.astype(np.int64)] = True
         return mask
+
+
+def _reopen(path: Path, fingerprint: str) -> Index:
+    """Open an unpickled index by its folder; raise where its documents have changed."""
+    index = Index.open(path)
+    if index.fingerprint() != fingerprint:
+        raise RankwellError(
+            f"{path}: expected the index that the stage was made with, found another commit: open it anew"
+        )
+    return index

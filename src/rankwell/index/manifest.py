@@ -1,17 +1,20 @@
-"""The manifest: the one file that says what an index consists of. Replacing it is what a commit is."""
+"""The manifest, which lists the files and settings of an index; and the lock of its only writer."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from rankwell.core import RankwellError, atomic_write
+from rankwell.analysis import Analyzer
+from rankwell.core import Document, ParameterError, RankwellError, atomic_write
 
 NAME = "manifest"
 MAGIC = "rankwell-index"
@@ -20,14 +23,14 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class SegmentEntry:
-    """A segment as one commit sees it: its file, and which of its documents are deleted."""
+    """A segment at one commit: its file, and its deleted documents."""
 
     name: str
     size: int
     checksum: int
     documents: int
     live: int
-    holders: Mapping[str, int]  # field -> live documents that have it
+    holders: Mapping[str, int]  # field -> live documents with it
     tokens: Mapping[str, int]  # field -> tokens in them
     dead: str | None = None  # the file that marks the deleted documents
     dead_size: int = 0
@@ -35,16 +38,16 @@ class SegmentEntry:
 
     @property
     def files(self) -> set[str]:
-        """The files that this entry needs."""
+        """The files of this entry."""
         return {self.name, self.dead} if self.dead else {self.name}
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an index consists of, and how its documents are to be read."""
+    """The segments of an index, and how its documents are analysed."""
 
     analyzer: Mapping[str, Any]
-    fields: tuple[str, ...] | None = None  # None: every field that comes
+    fields: tuple[str, ...] | None = None  # None: all fields of the documents
     metadata: tuple[str, ...] = ()
     positions: bool = False
     commit: int = 0
@@ -53,23 +56,23 @@ class Manifest:
 
     @property
     def files(self) -> set[str]:
-        """Every file that belongs to this commit, besides the manifest."""
+        """All files of this commit, besides the manifest."""
         return {name for segment in self.segments for name in segment.files}
 
     @property
     def known_fields(self) -> tuple[str, ...]:
-        """The fields that are indexed: those that were asked for, or those that were met."""
+        """The indexed fields: the chosen ones, or those found in documents."""
         if self.fields is not None:
             return self.fields
         return tuple(dict.fromkeys(name for segment in self.segments for name in segment.holders if name))
 
     def fingerprint(self) -> str:
-        """A name for the content of this commit; the checksums in the manifest cover all of it."""
+        """A fingerprint of the commit's content, which the checksums in the manifest cover."""
         return hashlib.sha256(_body(self)).hexdigest()
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of an index, checked."""
+    """Read and check the manifest of an index."""
     path = folder / NAME
     try:
         head, _, body = path.read_bytes().partition(b"\n")
@@ -90,7 +93,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Make this the state of the index; afterwards it is on the disk or nothing has changed."""
+    """Commit this manifest; afterwards it is on the disk, or nothing has changed."""
     body = _body(manifest)
     with atomic_write(folder / NAME) as file:
         file.write(f"{MAGIC} {VERSION} {len(body)} {zlib.crc32(body):08x}\n".encode() + body)
@@ -114,5 +117,94 @@ def _instead(folder: Path) -> str:
 
 
 def is_index(folder: Path) -> bool:
-    """Whether there is an index in a folder."""
+    """Whether a folder contains an index."""
     return (folder / NAME).is_file()
+
+
+try:
+    import fcntl
+except ImportError:  # Windows: opening the lock file is the only protection
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = "write.lock"
+
+
+class WriterLock:
+    """Held from its creation until `release`."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise RankwellError(f"{folder}: cannot write here: {error.strerror}") from error
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._descriptor)
+            raise RankwellError(f"{folder}: another writer is at work: wait until it has finished") from error
+
+    def release(self) -> None:
+        """Release the lock for the next writer."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def analyzer_of(path: Path, manifest: Manifest) -> Analyzer:
+    """The analyzer of the index, if this version of Rankwell still has it."""
+    try:
+        return Analyzer.from_config(manifest.analyzer)
+    except ParameterError as error:
+        raise RankwellError(f"{path}: {error}") from error
+
+
+def settled(
+    path: Path,
+    there: Manifest | None,
+    analyzer: Analyzer | None,
+    fields: Sequence[str] | None,
+    metadata: Sequence[str] | None,
+    *,
+    positions: bool | None,
+) -> Manifest:
+    """The manifest to continue from: a new one with these settings, or the existing one if they agree."""
+    if isinstance(fields, str) or isinstance(metadata, str):
+        raise ParameterError("fields, metadata", expected="lists of names", found=fields or metadata)
+    if fields is not None and (not fields or "" in fields):
+        raise ParameterError("fields", expected="at least one name, and no empty one", found=list(fields))
+    if there is None:
+        return Manifest(
+            (analyzer or Analyzer()).config(),
+            None if fields is None else tuple(dict.fromkeys(fields)),
+            tuple(dict.fromkeys(metadata or ())),
+            positions=bool(positions),
+        )
+    analyzer_of(path, there)
+    given = {
+        "analyzer": None if analyzer is None else analyzer.config(),
+        "fields": None if fields is None else tuple(dict.fromkeys(fields)),
+        "metadata": None if metadata is None else tuple(dict.fromkeys(metadata)),
+        "positions": positions,
+    }
+    for name, value in given.items():
+        kept = getattr(there, name)
+        if value is not None and value != kept:
+            expected = f"{kept!r}, with which {path} was made (leave it out to keep it)"
+            raise ParameterError(name, expected=expected, found=value)
+    return there
+
+
+SAMPLE = 1000
+LONGEST_VALUE = 200  # a longer value is a text, not a value to filter by
+
+
+def with_metadata_names(documents: Iterable[Document]) -> tuple[list[str], Iterator[Document]]:
+    """The names of plain values (numbers, short texts) in the first documents, and all the documents."""
+    following = iter(documents)
+    first = list(islice(following, SAMPLE))
+    values = [(name, value) for document in first for name, value in document.metadata.items()]
+    names = dict.fromkeys(name for name, value in values if isinstance(value, (int, float, str)))
+    long = {name for name, value in values if isinstance(value, str) and len(value) > LONGEST_VALUE}
+    return [name for name in names if name not in long], chain(first, following)

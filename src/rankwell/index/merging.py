@@ -1,28 +1,31 @@
-"""Several segments become one: live documents only, in their common order."""
+"""Merge segments: which ones, and how."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from rankwell.core import Document
+from rankwell.index.blocks import COMBINED, MISSING, Array
 from rankwell.index.columns import NumberColumn, TextColumn, joined
-from rankwell.index.layout import COMBINED, MISSING, Array
-from rankwell.index.lists import positions_of, triples_of
-from rankwell.index.postings import PostingsBuilder, Triples, ordered
+from rankwell.index.manifest import SegmentEntry
+from rankwell.index.postings import MOST_POSTINGS, PostingsBuilder, Triples, ordered, positions_of, triples_of
 from rankwell.index.segment import Segment
-from rankwell.index.segment_writer import Contents, column_writer, combined_lengths, spaces_of
+from rankwell.index.segment_writer import Contents, SegmentWriter, column_writer, combined_lengths, spaces_of
 from rankwell.index.store import SMALL, StoreWriter, decoded
 
-# Postings that are sorted at a time; they bound the memory that a merge takes.
+# Postings sorted at once; they bound the memory of a merge.
 CHUNK = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A segment that is merged, and the new numbers of its documents (-1: deleted) and terms."""
+    """A segment to merge, with the new numbers of its documents (-1: deleted) and terms."""
 
     segment: Segment
     ranks: Array
@@ -30,7 +33,7 @@ class Source:
 
 
 def merged(segments: Sequence[Segment], store: StoreWriter, metadata: Sequence[str], *, positions: bool) -> Contents:
-    """What the new segment holds; the documents themselves go to its store on the way."""
+    """The contents of the new segment; the documents are copied to its store on the way."""
     docnos, ranks = _document_ranks(segments)
     terms, sources = _term_ranks(segments, ranks)
     stored = np.zeros(len(docnos), dtype=np.int64)
@@ -60,12 +63,12 @@ def _document_ranks(segments: Sequence[Segment]) -> tuple[list[str], list[Array]
 
 
 def _term_ranks(segments: Sequence[Segment], ranks: Sequence[Array]) -> tuple[list[str], list[Source]]:
-    """The terms that a live document holds, sorted, and the new numbers of each segment's terms."""
+    """The sorted terms of live documents, and the new numbers of each segment's terms."""
     known = [np.array(part.terms.all(), dtype=object) for part in segments]
     living = [_living(part, rank) for part, rank in zip(segments, ranks, strict=True)]
     terms = sorted(set().union(*(texts[alive].tolist() for texts, alive in zip(known, living, strict=True))))
     place = {term: number for number, term in enumerate(terms)}
-    # A dead term gets the number of the one after it: the order stays, and it has no postings anyway.
+    # A dead term gets the number of the next one: the order stays, and it has no postings anyway.
     sources = []
     for part, rank, texts, alive in zip(segments, ranks, known, living, strict=True):
         numbers = np.full(len(texts), len(terms), dtype=np.int64)
@@ -89,7 +92,7 @@ def _living(segment: Segment, ranks: Array) -> Array:
 def _chunks(
     sources: Sequence[Source], field: str, terms: int, *, positions: bool
 ) -> Iterator[tuple[Triples, Array | None]]:
-    """The merged postings of a field, some terms at a time."""
+    """The merged postings of a field, in groups of terms."""
     counts = np.zeros(terms + 1, dtype=np.int64)
     holding = [source for source in sources if field in source.segment.spaces]
     for source in holding:
@@ -121,7 +124,7 @@ def _part(source: Source, field: str, first: int, end: int, *, positions: bool) 
 
 
 def _ordered_with(triples: Triples, positions: Array) -> tuple[Triples, Array]:
-    """Sorted triples, and the positions that go with them."""
+    """Sorted triples with their positions."""
     terms, documents, frequencies = triples
     order = np.lexsort((documents, terms))
     starts = np.cumsum(frequencies, dtype=np.int64) - frequencies
@@ -131,7 +134,7 @@ def _ordered_with(triples: Triples, positions: Array) -> tuple[Triples, Array]:
 
 
 def _ranges(counts: Array) -> Iterator[tuple[int, int]]:
-    """Stretches of lists that together have about CHUNK postings."""
+    """Ranges of lists with about CHUNK postings each."""
     ends = np.cumsum(counts)
     first = 0
     while first < len(counts):
@@ -163,7 +166,7 @@ def _column(sources: Sequence[Source], name: str, documents: int) -> NumberColum
 
 
 def _copy_store(source: Source, store: StoreWriter, stored: Array) -> None:
-    """Whole blocks where all documents live and the block is worth keeping, else the documents one by one."""
+    """Copy whole blocks where all documents live and the block is large enough, else single documents."""
     numbers = source.segment.stored.astype(np.int64)
     rank_of = np.full(int(numbers.max(initial=-1)) + 1, -1, dtype=np.int64)
     rank_of[numbers] = source.ranks
@@ -181,3 +184,68 @@ def _copy_store(source: Source, store: StoreWriter, stored: Array) -> None:
                 if rank >= 0:
                     stored[rank] = store.count
                     store.add(Document(docno, fields, metadata))
+
+
+class MergeJob:
+    """Segments at a commit, and the file that they are merged into.
+
+    `run` may take long and writes only that file. It never removes it: the writer does, when it knows that the
+    name is still this job's.
+    """
+
+    def __init__(
+        self, sources: Sequence[Segment], file: SegmentWriter, metadata: Sequence[str], *, positions: bool
+    ) -> None:
+        self.sources = {segment.entry.name: segment for segment in sources}
+        self.name = file.name
+        self.entry: SegmentEntry | None = None  # the entry of the new segment
+        self._file, self._metadata, self._positions = file, metadata, positions
+
+    @property
+    def documents(self) -> int:
+        """Number of documents to merge."""
+        return sum(segment.entry.live for segment in self.sources.values())
+
+    def run(self) -> None:
+        """Merge the segments into one."""
+        try:
+            segments = list(self.sources.values())
+            contents = merged(segments, self._file.store, self._metadata, positions=self._positions)
+            self.entry = self._file.finish(contents)
+        finally:
+            self._file.close()
+
+    def died_since(self, now: Mapping[str, Segment]) -> set[str]:
+        """The documents that were alive when the job began and are dead in the current segments."""
+        died: set[str] = set()
+        for name, before in self.sources.items():
+            dead = np.ones(before.documents, dtype=bool)  # in a removed segment all are dead
+            if name in now:
+                dead = _dead(now[name])
+            died.update(before.docnos[number] for number in np.flatnonzero(dead & ~_dead(before)).tolist())
+        return died
+
+
+def _dead(segment: Segment) -> npt.NDArray[np.bool_]:
+    return np.zeros(segment.documents, dtype=bool) if segment.dead is None else segment.dead
+
+
+TOGETHER = 8  # a document is copied once for each factor of this in the size of the index
+MOST_DEAD = 0.5
+
+
+def to_merge(entries: Iterable[SegmentEntry]) -> Iterator[list[str]]:
+    """Groups of segments to merge: full tiers, and segments with too many dead documents.
+
+    A tier that may have more postings than a segment can hold is left out; the number of tokens is the upper bound.
+    """
+    tiers: dict[int, list[SegmentEntry]] = defaultdict(list)
+    for entry in entries:
+        if entry.live:
+            tiers[int(math.log(entry.live, TOGETHER))].append(entry)
+    for tier in sorted(tiers):
+        tokens = sum(sum(entry.tokens.values()) for entry in tiers[tier])
+        if len(tiers[tier]) >= TOGETHER and tokens <= MOST_POSTINGS:
+            yield [entry.name for entry in tiers[tier]]
+        else:
+            yield from ([entry.name] for entry in tiers[tier] if entry.live < MOST_DEAD * entry.documents)

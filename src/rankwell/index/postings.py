@@ -1,10 +1,4 @@
-"""Posting lists: which documents hold a term and how often, from loose triples to the arrays on the disk.
-
-A list belongs to a field and a term; its number is `space of the field * number of terms + term`. Rare terms keep the
-documents as they are (`docs32`). For frequent terms a directory says where each window of 8,192 documents begins, so
-that a document takes two bytes (`docs16`) and a window can be jumped over. Frequencies are bytes, the few that do not
-fit are found by the place of their posting.
-"""
+"""Posting lists: the documents with a term and its frequencies, written and read."""
 
 from __future__ import annotations
 
@@ -13,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwell.core import RankwellError
-from rankwell.index.blocks import BlockWriter
-from rankwell.index.layout import LARGE, WINDOW, Array, frequent_from, windows
+from rankwell.index.blocks import LARGE, WINDOW, Array, BlockWriter, frequent_from, windows
+from rankwell.index.segment import Segment
 
 MOST_POSTINGS = (1 << 32) - 1
 WORD = 64  # bits
 
 
 class Triples(NamedTuple):
-    """Postings as three columns."""
+    """Postings as three columns: term, document, frequency."""
 
     terms: Array
     documents: Array
@@ -35,7 +29,7 @@ class PostingsBuilder:
         self._windows, self._terms = windows(documents), terms
         self._frequent_from = frequent_from(documents)
         self._counts: list[Array] = []
-        self._tokens: list[Array] = []  # how many positions each list has
+        self._tokens: list[Array] = []  # number of positions of each list
         self._parts: dict[str, list[Array]] = {
             name: []
             for name in ("frequent", "directory", "docs16", "docs32", "frequencies", "large_at", "large", "positions")
@@ -44,13 +38,13 @@ class PostingsBuilder:
         self._postings = self._narrow = 0
 
     def begin_space(self) -> None:
-        """The lists of the next field."""
+        """Begin the lists of the next field."""
         self._space += 1
         self._counts.append(np.zeros(self._terms, dtype=np.int64))
         self._tokens.append(np.zeros(self._terms, dtype=np.int64))
 
     def add(self, triples: Triples, positions: Array | None = None) -> None:
-        """Sorted postings of some terms of the field; no term comes in two parts."""
+        """Add sorted postings of some terms of the field; a term must not be split."""
         terms, documents, frequencies = triples
         if not len(terms):
             return
@@ -71,7 +65,7 @@ class PostingsBuilder:
             )
 
     def write(self, file: BlockWriter, *, positions: bool) -> None:
-        """All sections."""
+        """Write all sections to the file."""
         file.add("offsets", _ends(self._counts).astype(np.uint32))
         if positions:
             file.add("position_starts", _ends(self._tokens))
@@ -113,9 +107,9 @@ def _ends(counts: list[Array]) -> Array:
 
 
 def ordered(triples: Triples) -> Triples:
-    """The triples by term, then by document.
+    """Sort the triples by term, then by document.
 
-    Packed into one number where they fit, because sorting numbers is several times as fast as sorting an order.
+    Packed into one number where they fit, because sorting numbers is several times as fast as an argsort.
     """
     terms, documents, frequencies = triples
     if not len(terms):
@@ -138,7 +132,7 @@ def ordered(triples: Triples) -> Triples:
 
 
 def summed(triples: Triples) -> Triples:
-    """Sorted triples with the same term and document (of several fields) joined into one."""
+    """Sorted triples with equal term and document (of several fields) summed."""
     terms, documents, frequencies = triples
     if not len(terms):
         return triples
@@ -146,3 +140,43 @@ def summed(triples: Triples) -> Triples:
     first[1:] = (terms[1:] != terms[:-1]) | (documents[1:] != documents[:-1])
     starts = np.flatnonzero(first)
     return Triples(terms[starts], documents[starts], np.add.reduceat(frequencies, starts, dtype=np.uint32))
+
+
+def triples_of(segment: Segment, first: int, end: int) -> Triples:
+    """The postings of the lists `first` to `end` (exclusive); terms are counted from `first`."""
+    offsets = segment.file["offsets"].part(first, end + 1).astype(np.int64)
+    counts = np.diff(offsets)
+    terms = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
+    frequencies = segment.file["frequencies"].part(int(offsets[0]), int(offsets[-1])).astype(np.uint32)
+    large = np.flatnonzero(frequencies == LARGE)
+    if len(large):
+        at = np.searchsorted(segment.file["large_at"].all(), large + offsets[0])
+        frequencies[large] = segment.file["large"].all()[at]
+    return Triples(terms, _documents(segment, first, end, offsets), frequencies)
+
+
+def positions_of(segment: Segment, first: int, end: int) -> Array:
+    """The positions of the same postings, concatenated."""
+    start, stop = (segment.file["position_starts"].one(number) for number in (first, end))
+    return segment.file["positions"].part(start, stop)
+
+
+def _documents(segment: Segment, first: int, end: int, offsets: Array) -> Array:
+    frequent = segment.file["frequent"].all()
+    low, high = np.searchsorted(frequent, [first, end]).tolist()
+    width = segment.windows + 1
+    rows = segment.file["directory"].part(low * width, high * width).reshape(-1, width).astype(np.int64)
+    before = segment.file["directory"].one(low * width) if low < len(frequent) else len(segment.file["docs16"])
+    narrow = int((rows[:, -1] - rows[:, 0]).sum())
+    wide = segment.file["docs32"].part(int(offsets[0]) - before, int(offsets[-1]) - before - narrow)
+    if not narrow:
+        return wide
+    in_windows = np.diff(rows, axis=1).reshape(-1)
+    window = np.repeat(np.tile(np.arange(segment.windows, dtype=np.uint32), high - low), in_windows)
+    is_narrow = np.zeros(end - first, dtype=bool)
+    is_narrow[frequent[low:high] - first] = True
+    chosen = np.repeat(is_narrow, np.diff(offsets))
+    documents = np.empty(len(chosen), dtype=np.uint32)
+    documents[chosen] = window * np.uint32(WINDOW) + segment.file["docs16"].part(before, before + narrow)
+    documents[~chosen] = wide
+    return documents

@@ -1,4 +1,4 @@
-"""How documents are scored: BM25's parameters, chosen per search.
+"""BM25's parameters, chosen per search.
 
     score = sum over terms of  w * idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * |d| / avgdl))
 
@@ -9,17 +9,21 @@ float32 and ranked by the one tie rule.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
+from rankwell.analysis import Analyzer
 from rankwell.core import ParameterError
+from rankwell.core.parameters import Flag, Number, Text, Weights, check_parameters, param
+from rankwell.index.blocks import COMBINED
 
 Idf = Callable[[int, int], float]
 
 
 def lucene(documents: int, holding: int) -> float:
-    """ln(1 + (N - n + 0.5) / (n + 0.5)), never negative: what Lucene and bm25s compute."""
+    """ln(1 + (N - n + 0.5) / (n + 0.5)), never negative: the variant of Lucene and bm25s."""
     return math.log(1 + (documents - holding + 0.5) / (holding + 0.5))
 
 
@@ -29,7 +33,7 @@ def robertson_raw(documents: int, holding: int) -> float:
 
 
 def robertson(documents: int, holding: int) -> float:
-    """The same, with 0 in place of what is negative."""
+    """The same, with 0 in place of negative values."""
     return max(0.0, robertson_raw(documents, holding))
 
 
@@ -42,7 +46,7 @@ IDFS: Mapping[str, Idf] = MappingProxyType(
     {"lucene": lucene, "plain": plain, "robertson": robertson, "robertson-raw": robertson_raw}
 )
 MATCHES = ("and", "or")
-LARGEST_K1 = 1e9  # far beyond it, scores would be no numbers
+LARGEST_K1 = 1e9  # far beyond it, scores would overflow
 
 
 @dataclass(frozen=True)
@@ -50,27 +54,77 @@ class Scoring:
     """BM25's parameters and which documents match.
 
     Without `weights` the combined text of all fields is searched; with them, the named fields, each with its own
-    statistics. `match` is "or" (a document holds at least one term) or "and" (each term, in any searched field).
+    statistics. `match` is "or" (a document has at least one term) or "and" (each term, in any searched field).
     `distinct`: a term that the query repeats counts once.
     """
 
-    k1: float = 1.2
-    b: float = 0.75
-    idf: str = "lucene"
-    weights: Mapping[str, float] | None = None
-    match: str = "or"
-    distinct: bool = False
+    k1: float = param(1.2, "BM25: term-frequency saturation (k1).", Number(0, LARGEST_K1), example=0.9)
+    b: float = param(0.75, "BM25: length normalisation (b).", Number(0, 1), example=0.4)
+    idf: str = param("lucene", "BM25: IDF variant.", Text(tuple(IDFS)), example="lucene")
+    weights: Mapping[str, float] | None = param(
+        None,
+        "Search these fields with weights, instead of all as one text.",
+        Weights(),
+        example="title=0.25,abstract=0.6",
+    )
+    match: str = param("or", "Documents with any term (or), or with all (and).", Text(MATCHES))
+    distinct: bool = param(False, "Count a term that the query repeats once.", Flag())
 
     def __post_init__(self) -> None:
-        if not 0 <= self.k1 <= LARGEST_K1:
-            raise ParameterError("k1", expected=f"a number from 0 to {LARGEST_K1:.0e}", found=self.k1)
-        if not 0 <= self.b <= 1:
-            raise ParameterError("b", expected="a number from 0 to 1", found=self.b)
-        if self.idf not in IDFS:
-            raise ParameterError("idf", expected="one of " + ", ".join(IDFS), found=self.idf)
-        if self.match not in MATCHES:
-            raise ParameterError("match", expected="one of " + ", ".join(MATCHES), found=self.match)
+        check_parameters(self, but=["weights"])
         if self.weights is not None:
             if not self.weights or not all(0 <= weight < math.inf for weight in self.weights.values()):
                 raise ParameterError("weights", expected="a number from 0 for each field", found=dict(self.weights))
             object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
+
+
+QueryTerms = Mapping[str, float]
+
+
+class TermStatistics(NamedTuple):
+    """A term in a field: its list in each segment (None: absent), and its number of live documents."""
+
+    lists: tuple[int | None, ...]
+    documents: int
+
+
+class QueryLine(NamedTuple):
+    """A posting list's part in a query: the query's term, the field, the weight, the lists."""
+
+    group: int
+    field: str
+    weight: float
+    lists: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The lines of one query in the order of summation; `groups` is the number of its terms."""
+
+    lines: Sequence[QueryLine]
+    groups: int
+
+
+def query_terms(query: str | QueryTerms, analyzer: Analyzer, *, distinct: bool) -> QueryTerms:
+    """The terms of a query in order of first occurrence, with their counts."""
+    if isinstance(query, Mapping):
+        return query
+    counts: dict[str, float] = {}
+    for term in analyzer(query):
+        counts[term] = 1.0 if distinct else counts.get(term, 0.0) + 1.0
+    return counts
+
+
+def planned(
+    terms: QueryTerms, scoring: Scoring, documents: int, statistics: Callable[[str, str], TermStatistics]
+) -> Plan:
+    """The plan of one query. A term without documents counts among the groups but has no line."""
+    idf, fields = IDFS[scoring.idf], scoring.weights or {COMBINED: 1.0}
+    lines = []
+    for group, (term, boost) in enumerate(terms.items()):
+        for field, field_weight in fields.items():
+            found = statistics(term, field)
+            if found.documents:
+                weight = boost * field_weight * idf(documents, found.documents) * (scoring.k1 + 1)
+                lines.append(QueryLine(group, field, weight, found.lists))
+    return Plan(lines, len(terms))

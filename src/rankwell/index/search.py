@@ -1,4 +1,4 @@
-"""Running a search: which way of scoring is taken, segment by segment, query by query."""
+"""Run a search: plan its posting lists, choose the scoring, go segment by segment."""
 
 from __future__ import annotations
 
@@ -9,29 +9,68 @@ import numpy as np
 
 from rankwell.analysis import Analyzer
 from rankwell.core.arrays import Strings
-from rankwell.index.compiled import NOTHING, Compiled
+from rankwell.index.blocks import Array
+from rankwell.index.compiled import NOTHING, Compiled, is_loaded, kernels
 from rankwell.index.hits import Found, Hits, gathered
-from rankwell.index.layout import Array
-from rankwell.index.loading import is_loaded, kernels
-from rankwell.index.plan import Plan, QueryTerms, TermStatistics, planned, query_terms
-from rankwell.index.scan import scan
-from rankwell.index.scoring import Scoring
+from rankwell.index.scoring import Plan, QueryTerms, Scoring, TermStatistics, planned, query_terms
 from rankwell.index.segment import Segment
 
-# Loading the compiled kernels takes about a second; numpy gets through so many postings in that time, or clears and
-# looks through the sums of so many times as many documents.
+
+def scan(
+    segment: Segment,
+    place: int,
+    plan: Plan,
+    scoring: Scoring,
+    averages: Mapping[str, float],
+    *,
+    allowed: Array | None,
+    k: int,
+) -> tuple[Array, Array]:
+    """The k best documents of a segment (at that position in the index) and their scores, best first."""
+    sums = np.zeros(segment.documents)
+    reached = np.zeros(segment.documents, dtype=np.int32)  # number of consecutive query terms found
+    for line in plan.lines:
+        number = line.lists[place]
+        if number is None:
+            continue
+        documents = segment.documents_of(number)
+        frequencies = segment.frequencies_of(number).astype(np.float64)
+        lengths = segment.lengths[segment.spaces[line.field]][documents].astype(np.float64)
+        norm = scoring.k1 * (1 - scoring.b + scoring.b * lengths / averages[line.field])
+        sums[documents] += line.weight * frequencies / (frequencies + norm)
+        if scoring.match == "and":
+            reached[documents] = np.where(reached[documents] == line.group, line.group + 1, reached[documents])
+        else:
+            reached[documents] = 1
+    wanted = plan.groups if scoring.match == "and" else 1
+    matching = reached == wanted if allowed is None else (reached == wanted) & allowed
+    documents = np.flatnonzero(matching)
+    return best(documents, sums[documents].astype(np.float32), k)
+
+
+def best(documents: Array, scores: Array, k: int) -> tuple[Array, Array]:
+    """The k best of these, sorted by score and then by number (which is by id descending)."""
+    if len(scores) > k:
+        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+        documents, scores = documents[kept], scores[kept]
+    order = np.lexsort((documents, -scores))[:k]
+    return documents[order], scores[order]
+
+
+# Loading the compiled kernels takes about a second; numpy processes this many postings in that time, or clears and
+# scans the sums of this many times as many documents.
 WORTH_LOADING = 20_000_000
 PER_POSTING = 8
 
 
-class Searched(Protocol):
-    """What a search asks of its index."""
+class SearchedSegments(Protocol):
+    """The interface of an index for its search."""
 
     analyzer: Analyzer
 
     @property
     def average_lengths(self) -> Mapping[str, float]:
-        """For each field its average length."""
+        """The average length of each field."""
 
     def __len__(self) -> int: ...
 
@@ -42,10 +81,10 @@ class Searched(Protocol):
         """The ids of documents."""
 
 
-class Search:
+class IndexSearch:
     """Searches the segments of an index."""
 
-    def __init__(self, segments: Sequence[Segment], bases: Sequence[int], index: Searched) -> None:
+    def __init__(self, segments: Sequence[Segment], bases: Sequence[int], index: SearchedSegments) -> None:
         self._segments, self._bases, self._index = segments, bases, index
         self._compiled = [Compiled(segment, place) for place, segment in enumerate(segments)]
 
@@ -83,7 +122,7 @@ class Search:
     def _run_compiled(
         self, plans: Sequence[Plan], k: int, scoring: Scoring, allowed: Array | None, *, prune: bool, threads: int
     ) -> list[list[Found]]:
-        """The largest segment first: its scores are the thresholds that the others must reach."""
+        """Search the largest segment first: its scores are the thresholds for the others."""
         found: dict[int, list[Found]] = {}
         thresholds = np.zeros(len(plans), dtype=np.float32)
         for place in sorted(range(len(self._segments)), key=lambda place: -self._segments[place].documents):
@@ -97,7 +136,7 @@ class Search:
         return [found[place] for place in range(len(self._segments))]
 
     def _allowed(self, place: int, allowed: Array | None) -> Array | None:
-        """Which documents of a segment may be found; None: all."""
+        """Mask of the allowed documents of a segment; None: all."""
         segment, base = self._segments[place], self._bases[place]
         chosen = None if allowed is None else allowed[base : base + segment.documents]
         if segment.dead is None:
@@ -105,7 +144,7 @@ class Search:
         return ~segment.dead if chosen is None else chosen & ~segment.dead
 
     def _work(self, plans: Sequence[Plan]) -> int:
-        """What it takes to look at every posting of every list, in postings."""
+        """The cost of reading every posting of every list, in postings."""
         postings = sum(
             segment.place(number).size
             for plan in plans
@@ -117,8 +156,35 @@ class Search:
 
 
 def _raise_thresholds(thresholds: Array, found: Mapping[int, Sequence[Found]], k: int) -> None:
-    """The k-th best score of each query so far, where there are k."""
+    """Raise the thresholds to the k-th best score of each query so far, where there are k."""
     for query in range(len(thresholds)):
         scores = np.concatenate([part[query][1] for part in found.values()])
         if len(scores) >= k:
             thresholds[query] = np.partition(scores, len(scores) - k)[len(scores) - k]
+
+
+WIDE = np.int64(1 << 32)
+
+
+def holding_phrase(segment: Segment, field: str, occurrences: Sequence[tuple[str, int, int, int]]) -> Array:
+    """The documents of a segment with these terms in a field, at the same distances."""
+    nothing = np.zeros(0, dtype=np.int64)
+    found: Array | None = None
+    for term, position, *_ in occurrences:
+        number = segment.list_of(term, field)
+        if number is None:
+            return nothing
+        # Document and start of the phrase in one number, so that sets of them can be intersected.
+        begins = _places(segment, number) - position
+        found = begins if found is None else np.intersect1d(found, begins, assume_unique=True)
+        if not len(found):
+            return nothing
+    return nothing if found is None else np.unique(found // WIDE)
+
+
+def _places(segment: Segment, number: int) -> Array:
+    """Every occurrence of a list: document * 2^32 + position, plus 2^31 so that a phrase's start stays in its row."""
+    start, end = (segment.file["position_starts"].one(at) for at in (number, number + 1))
+    positions = segment.file["positions"].part(start, end).astype(np.int64)
+    documents = np.repeat(segment.documents_of(number), segment.frequencies_of(number))
+    return documents * WIDE + positions + WIDE // 2

@@ -1,4 +1,4 @@
-"""Reading a segment: terms, posting lists, documents; everything stays on the disk until it is asked for."""
+"""Read a segment: terms, posting lists, documents; everything is read on demand."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwell.core import RankwellError
-from rankwell.index.blocks import BlockFile
+from rankwell.index.blocks import LARGE, MISSING, MOST_REMEMBERED, WINDOW, Array, BlockFile, Texts, windows
 from rankwell.index.columns import Column, read_column
-from rankwell.index.layout import LARGE, MISSING, MOST_REMEMBERED, WINDOW, Array, windows
 from rankwell.index.manifest import SegmentEntry
 from rankwell.index.store import StoreReader
-from rankwell.index.texts import Texts
 
 KIND = "segment"
 DEAD = "dead"
 
 
-class Place(NamedTuple):
-    """Where a posting list is: its first posting, how many, and its documents in `docs16` or (row -1) in `docs32`."""
+class PostingRange(NamedTuple):
+    """The position of a posting list: first posting, count, and documents in `docs16` or (row -1) in `docs32`."""
 
     start: int
     size: int
@@ -30,7 +28,7 @@ class Place(NamedTuple):
 
 
 class Segment:
-    """One segment as a commit sees it. Documents have numbers from 0, by id descending."""
+    """One segment at a commit. Documents are numbered from 0, by id descending."""
 
     def __init__(self, folder: Path, entry: SegmentEntry) -> None:
         self.entry = entry
@@ -49,24 +47,24 @@ class Segment:
         self.terms = Texts(self.file, "terms")
         self.store = StoreReader(self.file)
         self._numbers: dict[str, int | None] = {}
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, PostingRange] = {}
         self._live_counts: dict[int, int] = {}
 
     @cached_property
     def dead(self) -> Array | None:
-        """Which documents are deleted; None where none is."""
+        """Mask of the deleted documents; None where there are none."""
         if self.dead_file is None:
             return None
         bits = self.dead_file[DEAD].all()
         return np.unpackbits(bits, count=self.documents).astype(bool)
 
     def find(self, docno: str) -> int | None:
-        """The number of a document, or None where there is none of that id (any more)."""
+        """The number of a live document, or None."""
         number = self.docnos.find(docno, descending=True)
         return None if number is None or (self.dead is not None and self.dead[number]) else number
 
     def list_of(self, term: str, field: str) -> int | None:
-        """The number of the posting list of a term in a field; None where there is none."""
+        """The number of the posting list of a term in a field, or None."""
         if field not in self.spaces:
             return None
         if term in self._numbers:
@@ -81,24 +79,24 @@ class Segment:
         number += self.spaces[field] * len(self.terms)
         return number if self.place(number).size else None
 
-    def place(self, number: int) -> Place:
-        """Where a posting list is."""
+    def place(self, number: int) -> PostingRange:
+        """The position of a posting list."""
         found = self._places.get(number)
         if found is None:
             found = self._places[number] = self._look_up(number)
         return found
 
-    def _look_up(self, number: int) -> Place:
+    def _look_up(self, number: int) -> PostingRange:
         start, end = self.file["offsets"].part(number, number + 2).tolist()
         frequent, width = self.file["frequent"].all(), self.windows + 1
         row = int(np.searchsorted(frequent, number))
         before = self.file["directory"].one(row * width) if row < len(frequent) else len(self.file["docs16"])
         if row < len(frequent) and frequent[row] == number:
-            return Place(start, end - start, row, before)
-        return Place(start, end - start, -1, start - before)
+            return PostingRange(start, end - start, row, before)
+        return PostingRange(start, end - start, -1, start - before)
 
     def documents_of(self, number: int) -> Array:
-        """The documents of a posting list, rising; the deleted ones are among them."""
+        """The documents of a posting list, ascending, including deleted ones."""
         place = self.place(number)
         if place.row < 0:
             return self.file["docs32"].part(place.documents, place.documents + place.size).astype(np.int64)
@@ -108,12 +106,12 @@ class Segment:
         return window * WINDOW + low
 
     def directory_of(self, row: int) -> Array:
-        """Where the windows of a frequent list begin."""
+        """The start of each window of a frequent list."""
         width = self.windows + 1
         return self.file["directory"].part(row * width, (row + 1) * width)
 
     def frequencies_of(self, number: int) -> Array:
-        """How often the term is in each document of the list."""
+        """The term's frequency in each document of the list."""
         place = self.place(number)
         found = self.file["frequencies"].part(place.start, place.start + place.size).astype(np.uint32)
         large = np.flatnonzero(found == LARGE)
@@ -123,7 +121,7 @@ class Segment:
         return found
 
     def check_list(self, number: int) -> None:
-        """Check all that is kept of a posting list, before compiled code reads it."""
+        """Check all bytes of a posting list, before compiled code reads it."""
         place = self.place(number)
         self.file["frequencies"].part(place.start, place.start + place.size)
         self.file["docs16" if place.row >= 0 else "docs32"].part(place.documents, place.documents + place.size)
@@ -131,7 +129,7 @@ class Segment:
             self.directory_of(place.row)
 
     def live_count(self, number: int) -> int:
-        """How many documents of the list are not deleted."""
+        """The number of the list's documents that are not deleted."""
         if self.dead is None:
             return self.place(number).size
         if number not in self._live_counts:
@@ -140,12 +138,12 @@ class Segment:
 
     @cached_property
     def lengths(self) -> Array:
-        """A row of document lengths for each space; MISSING where a document does not have the field."""
+        """Document lengths, one row per space; MISSING for a document without the field."""
         rows = max(self.spaces.values()) + 1
         return self.file["lengths"].all().reshape(rows, self.documents)
 
     def lengths_of(self, field: str) -> Array:
-        """The lengths of a field, 0 where it is missing."""
+        """The document lengths of a field, 0 where it is missing."""
         if field not in self.spaces:
             return np.zeros(self.documents, dtype=np.uint32)
         lengths = self.lengths[self.spaces[field]]
@@ -153,7 +151,7 @@ class Segment:
 
     @cached_property
     def stored(self) -> Array:
-        """Under which number the store has each document."""
+        """The number of each document in the store."""
         return self.file["stored"].all()
 
     def column(self, name: str) -> Column:
@@ -161,7 +159,7 @@ class Segment:
         return read_column(self.file, name, self.documents)
 
     def verify(self) -> None:
-        """Check every byte."""
+        """Check every byte of the file."""
         self.file.verify()
         if self.dead_file is not None:
             self.dead_file.verify()

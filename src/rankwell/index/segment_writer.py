@@ -1,4 +1,4 @@
-"""Writing a segment: an immutable file with some documents and everything that is needed to find them."""
+"""Write a segment: an immutable file with some documents and everything needed to search them."""
 
 from __future__ import annotations
 
@@ -9,39 +9,36 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwell.index.blocks import BlockWriter
-from rankwell.index.buffer import Buffer
+from rankwell.index.blocks import COMBINED, MISSING, Array, BlockWriter, add_texts
+from rankwell.index.buffer import Buffer, Vocabulary
 from rankwell.index.columns import Column, write_column, write_made
-from rankwell.index.layout import COMBINED, MISSING, Array
 from rankwell.index.manifest import SegmentEntry
 from rankwell.index.postings import PostingsBuilder, Triples, ordered, summed
 from rankwell.index.store import StoreWriter
-from rankwell.index.texts import add_texts
-from rankwell.index.vocabulary import Vocabulary
 
 KIND = "segment"
 
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """What a segment holds besides its store.
+    """The content of a segment besides its store.
 
-    Documents are numbered by id, descending, because that is the order of ties: of two documents with the same score
-    the one with the smaller number comes first. `stored` says under which number the store has them.
+    Documents are numbered by id, descending, because that is the tie rule: of two documents with equal scores
+    the one with the smaller number comes first. `stored` has their numbers in the store.
     """
 
     docnos: Sequence[str]
     stored: Array
     terms: Sequence[str]
     spaces: Mapping[str, int]
-    lengths: Array  # a row a space
+    lengths: Array  # one row per space
     postings: PostingsBuilder
     columns: Mapping[str, Callable[[BlockWriter], None]]
     positions: bool
 
 
 class SegmentWriter:
-    """A segment file under construction: the store is written as documents come, the rest at the end."""
+    """A segment file under construction: documents are stored as they come, the rest is written at the end."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
@@ -50,7 +47,7 @@ class SegmentWriter:
         self.store = StoreWriter(self._file)
 
     def finish(self, contents: Contents) -> SegmentEntry:
-        """Write the contents and bring everything to the disk."""
+        """Write the contents and sync the file."""
         self.store.finish()
         with self._file as file:
             add_texts(file, "docnos", contents.docnos)
@@ -67,19 +64,19 @@ class SegmentWriter:
         return SegmentEntry(self.name, size, checksum, documents, documents, holders, tokens)
 
     def abandon(self) -> None:
-        """Give up: the file goes."""
+        """Remove the unfinished file."""
         self.close()
         self._path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let go of the file, finished or not."""
+        """Close the file, finished or not."""
         self.store.stop()
-        with contextlib.suppress(OSError):  # a full disk, which is why we are here
+        with contextlib.suppress(OSError):  # the disk is full, which caused the call
             self._file.__exit__(None, None, None)
 
 
 def field_statistics(spaces: Mapping[str, int], lengths: Array) -> tuple[dict[str, int], dict[str, int]]:
-    """For each field how many documents have it, and the tokens in them; all documents have the combined one."""
+    """The number of documents with each field, and the tokens in them; all documents have the combined field."""
     there = lengths != MISSING
     holders = {name: int(there[space].sum()) if name else lengths.shape[1] for name, space in spaces.items()}
     tokens = {name: int(lengths[space].sum(where=there[space], dtype=np.int64)) for name, space in spaces.items()}
@@ -87,14 +84,14 @@ def field_statistics(spaces: Mapping[str, int], lengths: Array) -> tuple[dict[st
 
 
 def spaces_of(fields: Sequence[str]) -> dict[str, int]:
-    """Which lists each field has. A single field is the combined one as well; several are kept beside it."""
+    """The space of each field. A single field is also the combined one; several are stored beside it."""
     if len(fields) == 1:
         return {COMBINED: 0, fields[0]: 0}
     return {COMBINED: 0, **{name: number for number, name in enumerate(fields, 1)}}
 
 
 def combined_lengths(lengths: Array) -> Array:
-    """The lengths of all fields together, then those of each; the combined one is never missing."""
+    """The combined lengths of all fields, then those of each; the combined one is never missing."""
     if len(lengths) == 1:
         return lengths
     total = np.where(lengths == MISSING, 0, lengths).sum(axis=0, dtype=np.uint32)
@@ -121,7 +118,7 @@ def contents_of(buffer: Buffer, vocabulary: Vocabulary, *, positions: bool) -> C
 
 
 def column_writer(name: str, column: Column) -> Callable[[BlockWriter], None]:
-    """Writes a column that exists already."""
+    """A function that writes an existing column."""
     return lambda file: write_made(file, name, column)
 
 
@@ -130,7 +127,7 @@ def _value_writer(name: str, values: Sequence[object]) -> Callable[[BlockWriter]
 
 
 def _add_fields(builder: PostingsBuilder, buffer: Buffer, term_ranks: Array, ranks: Array) -> None:
-    """The combined lists (where they are not those of the only field), then those of each field."""
+    """Add the combined lists (unless they are those of the only field), then those of each field."""
     fields = [buffer.triples(number, term_ranks, ranks) for number in buffer.fields.values()]
     sorted_fields = [(ordered(triples) if places is None else triples, places) for triples, places in fields]
     if len(fields) != 1:

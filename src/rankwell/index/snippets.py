@@ -1,4 +1,4 @@
-"""Snippets: the passage of a document that holds most of what was asked for."""
+"""Snippets: the passage of a document with the most query terms."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 from rankwell.analysis import Analyzer
 
-LONGEST_TEXT = 100_000  # characters that are looked at
-SEARCH_BACK = 30  # characters within which a passage may begin earlier, at the start of a word
+LONGEST_TEXT = 100_000  # most characters to search
+SEARCH_BACK = 30  # characters by which a passage may begin earlier, at the start of a word
 
 
 class Snippet(NamedTuple):
-    """A passage, and where in it the terms stand (start, end): callers mark them, and escape the rest."""
+    """A passage, and the positions of the terms in it (start, end): callers mark them, and escape the rest."""
 
     text: str
     highlights: list[tuple[int, int]]
 
     def marked(self, before: str = "[", after: str = "]", shown: Callable[[str], str] = str) -> str:
-        """The passage with marks around the terms; `shown` makes the text fit for where it goes (escapes it)."""
+        """The passage with marks around the terms; `shown` escapes the text for its destination."""
         parts, at = [], 0
         for start, end in self.highlights:
             parts += [shown(self.text[at:start]), before, shown(self.text[start:end]), after]
@@ -27,7 +27,7 @@ class Snippet(NamedTuple):
 
 
 def snippet_of(texts: Sequence[str], terms: set[str], analyzer: Analyzer, characters: int) -> Snippet:
-    """The passage of about that many characters with the most different terms, and then the most of them."""
+    """The passage of about that many characters with the most distinct terms, then the most occurrences."""
     best, passage = (-1, 0), Snippet("", [])
     for text in texts:
         head = text[:LONGEST_TEXT]
@@ -39,7 +39,7 @@ def snippet_of(texts: Sequence[str], terms: set[str], analyzer: Analyzer, charac
 
 
 def _best_start(spans: Sequence[tuple[str, int, int]], characters: int) -> tuple[tuple[int, int], int]:
-    """How good the best stretch is (different terms, terms), and where it starts."""
+    """The quality of the best passage (distinct terms, occurrences), and its start."""
     best, start, last = (0, 0), 0, 0
     counts: dict[str, int] = {}
     for first, (term, begin, _) in enumerate(spans):
@@ -57,7 +57,7 @@ def _best_start(spans: Sequence[tuple[str, int, int]], characters: int) -> tuple
 
 
 def _cut(text: str, start: int, characters: int, spans: Sequence[tuple[str, int, int]]) -> Snippet:
-    """The stretch from a little before `start`, beginning and ending between words, with its highlights."""
+    """The passage from a little before `start`, beginning and ending between words, with its highlights."""
     start = max(0, min(start - characters // 4, len(text) - characters))
     if start > 0:
         space = text.find(" ", start, start + SEARCH_BACK)
@@ -71,7 +71,7 @@ def _cut(text: str, start: int, characters: int, spans: Sequence[tuple[str, int,
 
 
 def _apart(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Highlights that overlap (CJK pairs do) as one."""
+    """Join overlapping highlights (CJK bigrams overlap)."""
     joined: list[tuple[int, int]] = []
     for start, end in spans:
         if joined and start < joined[-1][1]:

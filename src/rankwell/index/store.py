@@ -1,4 +1,4 @@
-"""The document store: whole documents in compressed blocks, any of which can be read by itself."""
+"""The document store: whole documents in compressed blocks, and a mapping that fetches them by id."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ import numpy as np
 import orjson
 
 from rankwell.core import Document, RankwellError
-from rankwell.index.blocks import BlockFile, BlockWriter
-from rankwell.index.layout import Array
+from rankwell.index.blocks import Array, BlockFile, BlockWriter
 
-# Small enough that fetching one document is quick, large enough that neighbours help each other to become small. To
+# Small enough to read one document quickly, large enough to compress well. To
 # unpack one of 300 characters took 40 microseconds; 63 with blocks twice as large and 22 with half, and the store was
 # 7 % smaller and 9 % larger.
 BLOCK_CHARACTERS = 1 << 12
 LEVEL = 1
 # A block that is smaller than this (compressed) is joined with others when segments are merged.
 SMALL = 512
-WAITING = 8  # blocks that may be under compression at a time
-CACHED = 1024  # blocks that a reader keeps unpacked: some 10 MB
+WAITING = 8  # most blocks under compression at once
+CACHED = 1024  # unpacked blocks in a reader's cache: some 10 MB
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 Stored = list[Any]  # id, fields, metadata
 
 
 class StoreWriter:
-    """Writes documents in the order in which they come; compression runs beside the rest of the work."""
+    """Writes documents in the given order; compression runs in a thread."""
 
     def __init__(self, file: BlockWriter) -> None:
         self._file = file
@@ -47,7 +46,7 @@ class StoreWriter:
         file.begin("store", np.uint8)
 
     def add(self, document: Document) -> None:
-        """Keep a document; it has the number `count` had before."""
+        """Add a document; its number is the former `count`."""
         self._block.append([document.id, dict(document.fields), dict(document.metadata)])
         self._size += sum(map(len, document.fields.values()))
         self.count += 1
@@ -55,7 +54,7 @@ class StoreWriter:
             self._close_block()
 
     def copy(self, block: bytes, documents: int) -> None:
-        """Keep a whole block of another store."""
+        """Copy a whole block of another store."""
         self._close_block()
         self._drain(0)
         self._written(block)
@@ -63,7 +62,7 @@ class StoreWriter:
         self._firsts.append(self.count)
 
     def finish(self) -> None:
-        """Write what is left, and where everything is."""
+        """Write the rest, and the positions of all blocks."""
         self._close_block()
         self._drain(0)
         self.stop()
@@ -71,7 +70,7 @@ class StoreWriter:
         self._file.add("store_firsts", np.array(self._firsts, dtype=np.uint32))
 
     def stop(self) -> None:
-        """End the thread that compresses."""
+        """Stop the compression thread."""
         self._pool.shutdown(cancel_futures=True)
 
     def _close_block(self) -> None:
@@ -91,7 +90,7 @@ class StoreWriter:
 
 
 class StoreReader:
-    """The documents of one segment by the number that they were written under."""
+    """The documents of one segment by their number in the store."""
 
     def __init__(self, file: BlockFile) -> None:
         self._file = file
@@ -128,7 +127,7 @@ def decoded(block: bytes) -> list[Stored]:
 
 
 def as_stored(document: Document) -> Stored:
-    """A document as it comes back from a store."""
+    """A document in the form in which a store returns it."""
     stored: Stored = orjson.loads(_encoded([[document.id, dict(document.fields), dict(document.metadata)]]))[0]
     return stored
 
@@ -141,7 +140,7 @@ def _encoded(documents: list[Stored]) -> bytes:
 
 
 def _mended(document: Stored) -> Stored:
-    """Half a surrogate pair is no character; what cannot be stored at all is refused by name."""
+    """Replace lone surrogates; refuse by name what cannot be stored at all."""
     docno, fields, metadata = (_without_surrogates(part) for part in document)
     try:
         orjson.dumps(metadata)

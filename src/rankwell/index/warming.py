@@ -1,4 +1,4 @@
-"""Making the compiled kernels of search ready before anybody waits for them."""
+"""Load or compile the kernels of search before the first search."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 
 from rankwell.core import Document
+from rankwell.index.compiled import kernels
 from rankwell.index.index import Index
-from rankwell.index.loading import kernels
 from rankwell.index.scoring import MATCHES, Scoring
 from rankwell.index.writer import IndexWriter
 
@@ -17,9 +17,9 @@ FEW = 16  # documents, enough for every way of searching
 
 
 def warm_search() -> None:
-    """Load every kernel of search, or compile it where that has not been done, by searching a small index.
+    """Load or compile every kernel of search, by searching a small index.
 
-    Afterwards no search compiles anything. Until then searches in other threads do without the kernels.
+    Afterwards no search compiles anything. Until then searches in other threads work without the kernels.
     """
     with kernels.reserve(), tempfile.TemporaryDirectory() as folder:
         kernels()

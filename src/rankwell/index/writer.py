@@ -1,4 +1,4 @@
-"""Writing an index: documents in, commits out."""
+"""Write an index: add and delete documents, and commit."""
 
 from __future__ import annotations
 
@@ -16,36 +16,39 @@ from rankwell.analysis import Analyzer
 from rankwell.core import Document, RankwellError
 from rankwell.core.files import sync_folder
 from rankwell.index.blocks import BlockWriter
-from rankwell.index.buffer import Buffer
-from rankwell.index.lock import NAME as LOCK
-from rankwell.index.lock import WriterLock
-from rankwell.index.manifest import NAME, SegmentEntry, read_manifest, write_manifest
-from rankwell.index.merge_job import MergeJob
-from rankwell.index.merging import merged
+from rankwell.index.buffer import Buffer, Vocabulary
+from rankwell.index.manifest import (
+    LOCK,
+    NAME,
+    SegmentEntry,
+    WriterLock,
+    analyzer_of,
+    read_manifest,
+    settled,
+    write_manifest,
+)
+from rankwell.index.merging import MergeJob, merged, to_merge
 from rankwell.index.segment import DEAD, Segment
 from rankwell.index.segment_writer import Contents, SegmentWriter, contents_of, field_statistics
-from rankwell.index.settings import analyzer_of, settled
-from rankwell.index.tiers import to_merge
-from rankwell.index.vocabulary import Vocabulary
 
 OURS = re.compile(r"\d{8}\.(segment|dead)|\.manifest\.[0-9a-f]+\.part")
-# A segment is written when so many postings have gathered; they take about 20 bytes each until then.
+# A segment is written at this many postings; until then they take about 20 bytes each.
 MEMORY_POSTINGS = 24_000_000
 LARGEST_JOINED = 5_000_000  # documents
-# Looking ids up one by one is quicker than going through all of a segment's while they are fewer than one in so many.
+# Ids are looked up one by one while they are fewer than one in this many of a segment's; else all are scanned.
 FEW = 100
 
 
 class IndexWriter:
-    """The one writer of an index: add, delete, commit. Nothing is seen by readers before a commit.
+    """The only writer of an index: add, delete, commit. Readers see nothing before a commit.
 
     with IndexWriter("index/papers", metadata=["year"]) as writer:
         for document in read_documents("papers.jsonl"):
             writer.add(document)
 
-    The block's end commits; an exception in it leaves the last commit as it was. `fields` are the fields to index
-    (None: all that come), `metadata` those to keep as columns for filters; all fields and metadata are stored. The
-    settings of an index are fixed when it is made, later writers may leave them out.
+    The block's end commits; an exception in it leaves the last commit unchanged. `fields` are the fields to index
+    (None: all), `metadata` those to keep as columns for filters; all fields and metadata are stored. The
+    settings of an index are fixed when it is created, later writers may omit them.
     """
 
     def __init__(
@@ -71,7 +74,7 @@ class IndexWriter:
             self._lock.release()
             raise
         self._next = self._manifest.next
-        self._changed: set[str] = set()  # segments with documents that have died since the last commit
+        self._changed: set[str] = set()  # segments with documents deleted since the last commit
         self._deleted: set[str] = set()
         self._vocabulary = Vocabulary(analyzer_of(self.path, self._manifest))
         self._file: SegmentWriter | None = None
@@ -91,12 +94,12 @@ class IndexWriter:
             self.close()
 
     def add(self, document: Document) -> None:
-        """Add a document; it replaces one of the same id."""
+        """Add a document, replacing one of the same id."""
         _check_id(document.id)
         if self._file is None or self._buffer.postings >= MEMORY_POSTINGS:
             with self._giving_up():
                 self._make_room()
-        try:  # without `_giving_up`, which would cost a tenth of what the rest does
+        try:  # without `_giving_up`, which would cost a tenth of the rest
             self._file.store.add(document)  # type: ignore[union-attr]  # there is one now
             self._buffer.add(document)
         except BaseException as error:
@@ -104,17 +107,17 @@ class IndexWriter:
                 raise error  # noqa: TRY201 -- it is raised again where giving up is described
 
     def add_all(self, documents: Iterable[Document]) -> None:
-        """Add documents; each replaces one of the same id."""
+        """Add documents, each replacing one of the same id."""
         for document in documents:
             self.add(document)
 
     def delete(self, docno: str) -> None:
-        """Delete the document of that id; nothing happens where there is none."""
+        """Delete the document of that id, if there is one."""
         self._buffer.remove(docno)
         self._deleted.add(docno)
 
     def __contains__(self, docno: object) -> bool:
-        """Whether there is a document of that id, what has not been committed included."""
+        """Whether there is a document of that id, including uncommitted ones."""
         if not isinstance(docno, str) or docno in self._buffer.places:
             return isinstance(docno, str)
         return docno not in self._deleted and any(
@@ -122,10 +125,10 @@ class IndexWriter:
         )
 
     def commit(self, *, largest_merge: int | None = None) -> int:
-        """Make everything so far last, and let new readers see it. The number of the commit.
+        """Make all changes durable and visible to new readers. Returns the number of the commit.
 
-        Segments of about the same size are merged on the way, unless that would make one of more than `largest_merge`
-        documents: who cannot wait for that has it done beside other work (`begin_merge`).
+        Segments of about the same size are merged first, unless the result would have more than `largest_merge`
+        documents: such a merge can run in another thread (`begin_merge`).
         """
         with self._giving_up():
             before = self._manifest
@@ -140,15 +143,15 @@ class IndexWriter:
         return self._manifest.commit
 
     def begin_merge(self) -> MergeJob | None:
-        """The next merge that is due after a commit, to be run in another thread and then handed to `end_merge`.
+        """The next due merge after a commit, to be run in another thread and then passed to `end_merge`.
 
-        The writer goes on in the meantime; one job at a time.
+        The writer can be used in the meantime; one job at a time.
         """
         with self._giving_up():
             committed = {entry.name: entry for entry in self._manifest.segments}
             for group in self._mergeable() if self._job is None else ():
                 if committed.keys() >= set(group):
-                    sources = [Segment(self.path, committed[name]) for name in group]  # deletions do not reach these
+                    sources = [Segment(self.path, committed[name]) for name in group]  # deletions do not change these
                     file = SegmentWriter(self.path, self._name("segment"))
                     positions = self._manifest.positions
                     self._job = MergeJob(sources, file, self._manifest.metadata, positions=positions)
@@ -156,7 +159,7 @@ class IndexWriter:
         return None
 
     def end_merge(self, job: MergeJob) -> int:
-        """Commit, with what a job made in place of its segments; without an entry the job has failed and is dropped."""
+        """Commit with the job's result in place of its segments; a failed job, without an entry, is dropped."""
         with self._giving_up():
             if job is not self._job:
                 raise RankwellError(f"{self.path}: expected the merge that was begun last, found another one")
@@ -172,7 +175,7 @@ class IndexWriter:
         return self._manifest.commit
 
     def merge(self) -> int:
-        """Commit, with all segments made into one and deleted documents gone for good."""
+        """Merge all segments into one, without the deleted documents, and commit."""
         with self._giving_up():
             self._spill()
             entries = [segment.entry for segment in self._segments.values()]
@@ -182,7 +185,7 @@ class IndexWriter:
         return self._manifest.commit
 
     def close(self) -> None:
-        """Forget what has not been committed, and let the next writer in."""
+        """Discard uncommitted changes, and release the lock."""
         if not self._open:
             return
         self._open = False
@@ -195,7 +198,7 @@ class IndexWriter:
         self._lock.release()
 
     def _publish(self) -> None:
-        """The commit itself: marks of the dead, the folder, the manifest; then the files that nobody needs go."""
+        """Commit: write deletion marks, sync the folder, replace the manifest; then remove unneeded files."""
         for name in sorted(self._changed & set(self._segments)):
             self._write_dead(self._segments[name])
         self._segments = {name: segment for name, segment in self._segments.items() if segment.entry.live}
@@ -208,14 +211,14 @@ class IndexWriter:
         self._remove_leftovers()
 
     def _make_room(self) -> None:
-        """Have a file to add to, and memory."""
+        """Open a segment file, and write the buffer if it is full."""
         if self._buffer.postings >= MEMORY_POSTINGS:
             self._spill()
         if self._file is None:
             self._file = SegmentWriter(self.path, self._name("segment"))
 
     def _spill(self) -> None:
-        """Write the buffer as a segment, and mark what it replaces in the older ones."""
+        """Write the buffer as a segment, and mark replaced documents in the older ones."""
         self._buffer.fold()
         self._shadow(self._buffer.places.keys() | self._deleted)
         self._deleted.clear()
@@ -229,7 +232,7 @@ class IndexWriter:
         self._buffer = self._new_buffer()
 
     def _join_spilled(self) -> None:
-        """A commit adds one segment, however often its memory was full, unless that would be a very large one."""
+        """Join the segments of a commit into one, however often memory was full, unless it would be very large."""
         before = {entry.name for entry in self._manifest.segments}
         names = [name for name in self._segments if name not in before]
         if len(names) > 1 and sum(self._segments[name].documents for name in names) <= LARGEST_JOINED:
@@ -240,7 +243,7 @@ class IndexWriter:
         self._segments[entry.name] = Segment(self.path, entry)
 
     def _mergeable(self) -> list[list[str]]:
-        """Groups of segments that are due, without those that a job is merging."""
+        """Groups of segments to merge, without those that a job is merging."""
         busy = () if self._job is None else self._job.sources
         return list(to_merge(part.entry for name, part in self._segments.items() if name not in busy))
 
@@ -248,7 +251,7 @@ class IndexWriter:
         return sum(self._segments[name].entry.live for name in names)
 
     def _shadow(self, docnos: Collection[str], names: Collection[str] | None = None) -> None:
-        """These documents are dead in all segments so far, or in those named."""
+        """Mark these documents as dead in all segments so far, or in those named."""
         for name in names or list(self._segments):
             segment = self._segments[name]
             if len(docnos) * FEW < segment.documents:
@@ -265,7 +268,7 @@ class IndexWriter:
                 self._changed.add(name)
 
     def _merge(self, names: Collection[str]) -> None:
-        """Make one segment of several."""
+        """Merge several segments into one."""
         segments = [self._segments[name] for name in names]
         file = SegmentWriter(self.path, self._name("segment"))
         try:
@@ -281,7 +284,7 @@ class IndexWriter:
             del self._segments[name]
 
     def _write_dead(self, segment: Segment) -> None:
-        """The marks of a segment's deleted documents, in a file of this commit."""
+        """Write the deletion marks of a segment to a file of this commit."""
         if segment.dead is None or not segment.entry.live:
             return
         name = self._name(DEAD)
@@ -299,7 +302,7 @@ class IndexWriter:
         return f"{self._next - 1:08d}.{kind}"
 
     def _remove_leftovers(self) -> None:
-        """Files of no commit, from a writer that died or gave up, or from before a merge. Open readers keep theirs.
+        """Remove files of no commit, from a writer that died or gave up, or from before a merge; not those of readers.
 
         The manifest on the disk decides, not the one in memory: an interruption may have come between the two.
         """
@@ -313,7 +316,7 @@ class IndexWriter:
 
     @contextlib.contextmanager
     def _giving_up(self) -> Iterator[None]:
-        """A writer that could not write is closed: what it had is gone, the last commit is as it was."""
+        """Close a writer that could not write: its changes are lost, the last commit is unchanged."""
         if not self._open:
             raise RankwellError(f"{self.path}: this writer is closed")
         try:
@@ -343,7 +346,7 @@ def _check_id(docno: str) -> None:
 
 
 def _check_folder(path: Path) -> None:
-    """A folder that holds something else must not be filled with our files."""
+    """Refuse a folder with other content."""
     try:
         if path.exists() and not path.is_dir():
             raise RankwellError(f"{path}: expected a folder for an index, found a file")

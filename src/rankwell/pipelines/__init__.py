@@ -1,17 +1,28 @@
-"""Pipelines from options: the same words ask for the same ranking in a command, over HTTP and on a page."""
+"""Pipelines from options or a file, and the tuning of any stage's parameters."""
 
 from __future__ import annotations
 
 from rankwell.pipelines.explaining import QID, Explained, Explanation, explained, first_runs
+from rankwell.pipelines.grid import Fold, ResultFolder, settings_of, split, weight_grid
 from rankwell.pipelines.options import RankerOptions, RerankOptions, parse_weights
+from rankwell.pipelines.tuning import Choice, Trial, Tuning, tune
 
 __all__ = [
     "QID",
+    "Choice",
     "Explained",
     "Explanation",
+    "Fold",
     "RankerOptions",
     "RerankOptions",
+    "ResultFolder",
+    "Trial",
+    "Tuning",
     "explained",
     "first_runs",
     "parse_weights",
+    "settings_of",
+    "split",
+    "tune",
+    "weight_grid",
 ]

@@ -1,4 +1,4 @@
-"""A search that can be asked about each of its documents: where it was after each stage, and why."""
+"""A search that can explain each of its documents: its rank after each stage, and why."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 from rankwell.core import Run
 from rankwell.core.run import Ranking
 from rankwell.core.stage import as_run
-from rankwell.index import Index
+from rankwell.index import SearchIndex
+from rankwell.models.cross_encoder.ranking import CrossEncoder
+from rankwell.models.explanation import RerankExplanation, StageRank, explain_rerank, places
 from rankwell.pipelines.options import RankerOptions, RerankOptions
-from rankwell.rank import Hybrid, TermPart, explain_score
-from rankwell.rerank import CrossEncoder, Place, RerankExplanation, explain_rerank, places
+from rankwell.retrieve import Hybrid, TermPart, explain_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 QID = "1"  # plain words are the only query of their run
 
@@ -24,14 +26,14 @@ Traced = list[tuple[str, Run]]
 
 @dataclass(frozen=True)
 class Explanation:
-    """A document's ranks from stage to stage, the terms that it was found by, and the passages that a model read."""
+    """A document's ranks after each stage, the terms that matched, and the passages that a model read."""
 
-    places: list[Place]
+    places: list[StageRank]
     terms: list[TermPart]
     read: RerankExplanation | None
 
     def for_json(self) -> dict[str, Any]:
-        """For programs."""
+        """The explanation as a dictionary for JSON."""
         found: dict[str, Any] = {"terms": [vars(part) for part in self.terms]}
         found["stages"] = [asdict(place) for place in self.places]
         if self.read is not None:
@@ -43,37 +45,37 @@ class Explanation:
 class Explained:
     """A search of an index for some words."""
 
-    index: Index
+    index: SearchIndex
     first: RankerOptions
     second: RerankOptions | None
     words: str
 
     @cached_property
     def runs(self) -> Traced:
-        """The run after every stage; where the first is several rankers side by side, each of theirs too."""
+        """The run after every stage; where the first stage fuses several rankers, also theirs."""
         reranker = None if self.second is None else self.second.stage(self.index)
         if reranker is not None:
-            reranker.check()  # before the first stage takes its time
+            reranker.check()  # before the first stage runs
         found = first_runs(self.index, self.first, self.words)
         if reranker is not None:
             found.append((self.second.model if self.second else "", reranker.apply(found[-1][1])))
         return found
 
     def ranking(self, k: int) -> Ranking:
-        """What was found in the end."""
+        """The final ranking."""
         return self.runs[-1][1].top(k)[QID]
 
     def why(self, docno: str, asked: str) -> Explanation:
-        """Why a document stands where it does."""
+        """Explain the rank of a document."""
         again = None if self.second is None else self.second.reranker(self.index)
         read = None
-        if isinstance(again, CrossEncoder):  # others judge a document by its neighbours
+        if isinstance(again, CrossEncoder):  # other models score a document beside other documents
             read = explain_rerank(again, self.words, self.index.documents[docno])
         return explained(self.index, self.first, self.runs, docno, asked=asked, read=read)
 
 
-def first_runs(index: Index, options: RankerOptions, words: str) -> Traced:
-    """The run of the first stage, under its name; where it is several rankers side by side, theirs before it."""
+def first_runs(index: SearchIndex, options: RankerOptions, words: str) -> Traced:
+    """The run of the first stage, by its name; where it fuses several rankers, theirs before it."""
     ranker = options.ranker(index, {QID: words})
     ranker.check()
     first = ranker.stages[0]
@@ -85,7 +87,7 @@ def first_runs(index: Index, options: RankerOptions, words: str) -> Traced:
 
 
 def explained(
-    index: Index,
+    index: SearchIndex,
     options: RankerOptions,
     runs: Sequence[tuple[str, Run]],
     docno: str,
@@ -93,9 +95,9 @@ def explained(
     asked: str,
     read: RerankExplanation | None = None,
 ) -> Explanation:
-    """Why a document stands where it does after these runs.
+    """Explain the rank of a document after these runs.
 
-    `asked` are the plain words of the query (`Match.words`); `read` is what a model read of the document.
+    `asked` are the plain words of the query (`Match.words`); `read` are the document's passages that a model read.
     """
     terms = [] if options.dense else explain_score(options.bm25(index), asked, docno)
     return Explanation(places(runs, QID, docno), list(terms), read)

@@ -1,47 +1,61 @@
-"""The pipeline that options ask for."""
+"""Build a pipeline from options."""
 
 from __future__ import annotations
 
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from rankwell.core import Judgments, ParameterError, Stage
-from rankwell.index import Index
-from rankwell.rank import BM25, RM3, Dense, Hybrid, SimilarQueries, query_variants
-
-if TYPE_CHECKING:
-    from rankwell.rerank import Reranker
+from rankwell.core.parameters import Flag, Text, Whole, like, param, parameters
+from rankwell.index import SearchIndex
+from rankwell.models.explanation import Interpolate
+from rankwell.models.families import reranker, usual_depth
+from rankwell.models.reranking.passages import Passages
+from rankwell.models.reranking.reranker import Reranker, RerankSettings
+from rankwell.retrieve import BM25, RM3, Dense, Hybrid, SimilarQueries, query_variants
 
 logger = logging.getLogger(__name__)
 
-FUSED = 100  # fewer documents of each ranker would leave too little to agree on
+FUSED = 100  # with fewer documents per ranker the lists hardly overlap
+
+
+SHOWN = 10  # documents that a search shows
+
+
+def _rm3_usual() -> str:
+    """RM3's defaults as one text: documents, terms, weight."""
+    return ",".join(str(parameter.default) for parameter in parameters(RM3).values())
 
 
 @dataclass(frozen=True)
 class RankerOptions:
-    """The first stage of `search` and `rank`."""
+    """Options of the first stage, for the command, REST, the page and Python."""
 
-    k: int
-    match: str = "or"
-    filter: str | None = None
-    k1: float = 1.2
-    b: float = 0.75
-    idf: str = "lucene"
-    weights: str | None = None
-    rm3: bool = False
-    rm3_settings: str = "10,10,0.5"
+    k: int = like(BM25, "k")
+    match: str = like(BM25, "match")
+    filter: str | None = like(BM25, "filter")
+    k1: float = like(BM25, "k1")
+    b: float = like(BM25, "b")
+    idf: str = like(BM25, "idf")
+    weights: str | None = like(BM25, "weights")
+    rm3: bool = param(False, "Expand queries by pseudo-relevance feedback (RM3).", Flag())
+    rm3_settings: str = param(
+        _rm3_usual(),
+        "RM3: feedback documents, feedback terms, weight of the original query.",
+        Text(),
+        example="10,10,0.5",
+    )
+    dense: bool = param(False, "Rank by embeddings (see rankwell encode) instead of BM25.", Flag())
+    hybrid: bool = param(False, "Rank by BM25 and by embeddings, fused by reciprocal rank.", Flag())
+    vectors: str | None = param(None, "Which vectors, where the index has several.", Text())
+    hnsw: bool = param(False, "Approximate nearest neighbours (HNSW): faster, may miss a few.", Flag())
+    variants: int = param(0, "Also search this many similar queries, made with the embeddings.", Whole())
     query_field: str | None = None
     threads: int | None = None
-    dense: bool = False
-    hybrid: bool = False
-    vectors: str | None = None
-    hnsw: bool = False
-    variants: int = 0
 
-    def bm25(self, index: Index) -> BM25:
+    def bm25(self, index: SearchIndex) -> BM25:
         """BM25 with these options."""
         return BM25(
             index,
@@ -56,8 +70,8 @@ class RankerOptions:
             threads=self.threads or os.cpu_count() or 1,
         )
 
-    def by_words(self, index: Index, texts: Mapping[str, str]) -> Stage:
-        """BM25, or over it RM3 or similar queries, which are shown."""
+    def by_words(self, index: SearchIndex, texts: Mapping[str, str]) -> Stage:
+        """BM25, or RM3 or similar queries (which are printed) over it."""
         if self.variants and self.rm3:
             raise ParameterError("--variants", expected="one of --variants and --rm3", found="both")
         if self.variants:
@@ -71,8 +85,8 @@ class RankerOptions:
         documents, terms, weight = _rm3(self.rm3_settings)
         return RM3(self.bm25(index), fb_docs=documents, fb_terms=terms, original_query_weight=weight)
 
-    def by_vectors(self, index: Index) -> Dense:
-        """The bi-encoder. OR is how words match: here it stands for every document."""
+    def by_vectors(self, index: SearchIndex) -> Dense:
+        """The bi-encoder. OR is how words match: here it means all documents."""
         return Dense(
             index,
             self.vectors,
@@ -84,8 +98,8 @@ class RankerOptions:
             threads=self.threads or os.cpu_count() or 1,
         )
 
-    def ranker(self, index: Index, texts: Mapping[str, str]) -> Stage:
-        """By words, by vectors, or by both, for queries with these texts."""
+    def ranker(self, index: SearchIndex, texts: Mapping[str, str]) -> Stage:
+        """The ranker by words, by vectors, or by both, for queries with these texts."""
         if self.dense and self.hybrid:
             raise ParameterError("--dense", expected="one of --dense and --hybrid", found="both")
         if self.dense:
@@ -97,38 +111,52 @@ class RankerOptions:
 
     @property
     def name(self) -> str:
-        """What the run is called where nobody says."""
+        """The default run tag."""
         words = "RM3" if self.rm3 else "BM25*" if self.variants else "BM25"
         return "Dense" if self.dense else f"{words}+Dense" if self.hybrid else words
 
 
 @dataclass(frozen=True)
-class RerankOptions:
-    """The second stage of `search` and `rank`."""
+class ShownOptions(RankerOptions):
+    """The same options for a single search that is shown."""
 
-    model: str
-    depth: int | None = None  # as deep as the model usually goes
-    document: str | None = None
-    passages: str | None = None
-    aggregate: str | None = None
-    interpolate: float | None = None
-    precision: str | None = None
+    k: int = like(BM25, "k", default=SHOWN, help="Number of documents to show.")
+
+
+@dataclass(frozen=True)
+class RerankOptions:
+    """Options of the second stage; without `rerank` (a model's name or folder) there is none."""
+
+    rerank: str | None = param(None, "Re-rank the top with this model (see rankwell models list).", Text())
+    depth: int | None = like(RerankSettings, "k", flags=())
+    document: str | None = like(RerankSettings, "document")
+    passages: str | None = like(RerankSettings, "passages")
+    aggregate: str | None = like(RerankSettings, "aggregate")
+    interpolate: float | None = like(
+        Interpolate, "alpha", default=None, help="Mix with the first stage: share of the re-ranker's score (0 to 1)."
+    )
+    precision: str | None = like(RerankSettings, "precision")
+    relevant: Judgments | str | None = like(RerankSettings, "relevant", repr=False)
     query_field: str | None = None
     threads: int | None = None
     quiet: bool = False
-    relevant: Judgments | str | None = field(default=None, repr=False)
+
+    @property
+    def model(self) -> str:
+        """The model's name or folder."""
+        if self.rerank is None:
+            raise ParameterError("rerank", expected="a model's name or folder", found=None)
+        return self.rerank
 
     def deep(self, k: int) -> int:
-        """How many documents the first stage has to find where k are wanted in the end."""
-        from rankwell.rerank import usual_depth
-
+        """The depth of the first stage where k results are wanted."""
+        if self.rerank is None:
+            return k
         return max(k, usual_depth(self.model) if self.depth is None else self.depth)
 
-    def reranker(self, index: Index) -> Reranker:
-        """The re-ranker alone: a cross-encoder, or what the model's folder says it is."""
-        from rankwell.rerank import Passages, RerankWishes, reranker
-
-        wishes = RerankWishes(
+    def reranker(self, index: SearchIndex) -> Reranker:
+        """The re-ranker alone: a cross-encoder, or the kind that the model's folder records."""
+        settings = RerankSettings(
             k=self.depth,
             document=self.document,
             query_field=self.query_field,
@@ -140,18 +168,16 @@ class RerankOptions:
             threads=self.threads,
             quiet=self.quiet,
         )
-        return reranker(self.model, wishes)
+        return reranker(self.model, settings)
 
-    def stage(self, index: Index) -> Stage:
-        """The re-ranker, mixed with the first stage where that is asked for."""
-        from rankwell.rerank import Interpolate
-
-        reranker = self.reranker(index)
-        return reranker if self.interpolate is None else Interpolate(reranker, self.interpolate)
+    def stage(self, index: SearchIndex) -> Stage:
+        """The re-ranker, interpolated with the first stage where asked for."""
+        model = self.reranker(index)
+        return model if self.interpolate is None else Interpolate(model, self.interpolate)
 
 
 def parse_weights(text: str | None) -> dict[str, float] | None:
-    """`title=0.25,abstract=0.6` as numbers by field."""
+    """Parse `title=0.25,abstract=0.6` to numbers by field."""
     if text is None:
         return None
     try:

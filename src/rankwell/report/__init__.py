@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rankwell.report.html import Page
-from rankwell.report.html_parts import Heading, Note, Part, PicturePart, TablePart, Text
+from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart, Text
 from rankwell.report.statistics import CollectionStatistics, collection_statistics
 from rankwell.report.table import Column, Table
 

@@ -1,32 +1,128 @@
-"""What a collection is like, in figures, tables, pictures and one page."""
+"""Statistics of a collection as numbers, tables, pictures and a page."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from rankwell.core import Document, ParameterError, Query
-from rankwell.plots import Picture
-from rankwell.report.document_pass import DocumentTally
-from rankwell.report.duplicate_statistics import DuplicateStatistics
-from rankwell.report.field_statistics import TITLE, FieldStatistics, main_field
+from rankwell.report.document_statistics import (
+    TITLE,
+    DuplicateStatistics,
+    DuplicateTally,
+    FieldStatistics,
+    FieldTally,
+    Lengths,
+    YearStatistics,
+    main_field,
+    year_of,
+)
 from rankwell.report.html import Page
-from rankwell.report.judgment_statistics import JudgmentStatistics, judged_documents, judgment_statistics
-from rankwell.report.lengths import Lengths
-from rankwell.report.pair_statistics import PairStatistics, all_pairs, field_groups, judged_pairs
-from rankwell.report.query_statistics import CountTokens, QueryStatistics, query_statistics
-from rankwell.report.statistics_page import statistics_page
-from rankwell.report.statistics_pictures import statistics_pictures
+from rankwell.report.pictures import Picture
+from rankwell.report.query_statistics import (
+    SHOWN_IDS,
+    CountTokens,
+    JudgmentStatistics,
+    PairStatistics,
+    QueryStatistics,
+    all_pairs,
+    field_groups,
+    judged_documents,
+    judged_pairs,
+    judgment_statistics,
+    query_statistics,
+)
+from rankwell.report.statistics_page import statistics_page, statistics_pictures
 from rankwell.report.statistics_tables import statistics_tables
 from rankwell.report.table import Table
-from rankwell.report.year_statistics import YearStatistics
+
+# Enough texts for a tokenizer to use all cores, few enough for the memory.
+BATCH = 256
+
+
+class DocumentTally:
+    """Counts over the documents while they are read."""
+
+    def __init__(self, judged: AbstractSet[str], count_tokens: CountTokens | None) -> None:
+        self.documents = 0
+        self.empty = 0
+        self.empty_examples: list[str] = []
+        self.found: set[str] = set()
+        self.fields: defaultdict[str, FieldTally] = defaultdict(FieldTally)
+        self.years: Counter[int] = Counter()
+        self.duplicates = DuplicateTally()
+        self._judged = judged
+        self._count_tokens = count_tokens
+
+    def read(self, documents: Iterable[Document]) -> None:
+        """Count all documents, in batches for the tokenizer."""
+        for batch in _batches(documents):
+            filled = [{name: text for name, text in document.fields.items() if text.strip()} for document in batch]
+            tokens = self._tokens(filled)
+            for document, texts in zip(batch, filled, strict=True):
+                self._add(document, texts, {name: next(tokens) for name in texts})
+
+    def _tokens(self, filled: Sequence[dict[str, str]]) -> Iterator[int]:
+        """Token counts of all texts of the batch, one after the other; zeros without a tokenizer."""
+        texts = [text for of_document in filled for text in of_document.values()]
+        if self._count_tokens is None:
+            return iter([0] * len(texts))
+        counts = self._count_tokens(texts) if texts else []
+        return (int(count) for _, count in zip(texts, counts, strict=True))
+
+    def _add(self, document: Document, texts: dict[str, str], tokens: dict[str, int]) -> None:
+        self.documents += 1
+        judged = document.id in self._judged
+        if judged:
+            self.found.add(document.id)
+        all_words: list[str] = []
+        for name, text in texts.items():
+            words = text.lower().split()
+            all_words += words
+            tally = self.fields[name]
+            tally.words[len(words)] += 1
+            tally.tokens[tokens[name]] += 1
+            if judged:
+                tally.judged[document.id] = tokens[name]
+            if name != TITLE:
+                _compare_with_title(tally, text, tokens[name], texts.get(TITLE), tokens.get(TITLE, 0))
+        if all_words:
+            self.duplicates.add(document.id, all_words)
+        else:
+            self._add_empty(document.id)
+        year = year_of(document.metadata) if document.metadata else None
+        if year is not None:
+            self.years[year] += 1
+
+    def _add_empty(self, docno: str) -> None:
+        self.empty += 1
+        if len(self.empty_examples) < SHOWN_IDS:
+            self.empty_examples.append(docno)
+
+
+def _compare_with_title(tally: FieldTally, text: str, tokens: int, title: str | None, title_tokens: int) -> None:
+    """Compare a text's length with the title's, if there is one."""
+    tally.with_title[title_tokens + tokens] += 1
+    if title is not None:
+        tally.titles_beside[title_tokens] += 1
+        tally.beside_title += 1
+        tally.shorter_than_title += len(text.strip()) < len(title.strip())
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    rest = iter(documents)
+    while batch := list(islice(rest, BATCH)):
+        yield batch
 
 
 @dataclass(frozen=True)
 class CollectionStatistics:
-    """The figures of a collection. What could not be had is None: years, queries, judgments, tokens.
+    """The statistics of a collection. Years, queries, judgments and tokens are None where they are unknown.
 
     `main_field` is the abstract or, where there is none, the longest field on average that is not the title.
     """
@@ -45,19 +141,19 @@ class CollectionStatistics:
     token_limit: int
 
     def tables(self) -> list[Table]:
-        """The figures as tables, those that need something this collection lacks left out."""
+        """The statistics as tables, without those for which there are no data."""
         return statistics_tables(self)
 
     def pictures(self) -> dict[str, Picture]:
-        """The figures as pictures by name (`fields`, `words-title`, `years`, ...), which can serve as file names."""
+        """The statistics as pictures by file name (`fields`, `words-title`, `years`, ...)."""
         return statistics_pictures(self)
 
     def page(self, title: str = "Collection statistics", command: str | None = None) -> Page:
-        """Tables and pictures on one page."""
+        """The tables and pictures as one page."""
         return statistics_page(self, title, command)
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as JSON knows it."""
+        """All statistics as JSON values."""
         plain = asdict(self, dict_factory=_json_keys)
         plain["fields"] = [self._field_dict(field) for field in self.fields]
         plain["pairs"] = [

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from rankwell.report.field_statistics import TITLE
-from rankwell.report.lengths import Lengths
+from rankwell.report.document_statistics import TITLE, Lengths
 from rankwell.report.table import Cell, Column, Table
 
 if TYPE_CHECKING:
-    from rankwell.report.judgment_statistics import JudgmentStatistics
+    from rankwell.report.document_statistics import YearStatistics
+    from rankwell.report.query_statistics import JudgmentStatistics
     from rankwell.report.statistics import CollectionStatistics
-    from rankwell.report.year_statistics import YearStatistics
 
-# A table of topics longer than this is looked at by nobody; the picture and the JSON have them all.
+
+# A longer table of topics is left out; the picture and the JSON have them all.
 MOST_TOPICS = 100
 MOST_YEARS = 20
 
@@ -23,7 +23,7 @@ NO_TOKENIZER = "token counts need a tokenizer: rankwell models add minilm-l6, or
 
 
 def statistics_tables(statistics: CollectionStatistics) -> list[Table]:
-    """All tables for which there is something to say."""
+    """The tables for which there are data."""
     tables = [overview(statistics), fields(statistics), words(statistics), tokens(statistics)]
     if statistics.judgments is not None and statistics.judgments.judgments:
         tables.append(grades(statistics.judgments))
@@ -71,7 +71,7 @@ def overview(statistics: CollectionStatistics) -> Table:
 
 
 def fields(statistics: CollectionStatistics) -> Table:
-    """How many documents have each field; beside it the same among the judged ones, which are often fuller."""
+    """Number of documents with each field, among all and among the judged ones."""
     columns = [Column("field", "left"), Column("documents"), Column("%", digits=1)]
     judged = statistics.judgments
     if judged is not None:
@@ -148,7 +148,7 @@ def grades(judged: JudgmentStatistics) -> Table:
 
 
 def topics(judged: JudgmentStatistics) -> Table:
-    """How many documents of each grade every topic has."""
+    """Number of documents of each grade for every topic."""
     columns = [Column("topic", "left"), *(Column(f"grade {grade}") for grade in judged.grades), Column("all")]
     rows: list[tuple[Cell, ...]] = [
         (qid, *(of_topic.get(grade, 0) for grade in judged.grades), sum(of_topic.values()))
@@ -170,7 +170,7 @@ def years(published: YearStatistics, documents: int) -> Table:
 
 
 def examples(statistics: CollectionStatistics) -> Table:
-    """Some ids to look at, where something may be wrong."""
+    """Ids of documents and queries to check, because something may be wrong."""
     found: list[tuple[str, Iterable[str]]] = [("no text", statistics.empty_examples)]
     found += [("same text", group) for group in statistics.duplicates.examples]
     if statistics.judgments is not None:

@@ -1,14 +1,16 @@
-"""A sweep as a table and as pictures."""
+"""The results of a sweep and of tuning, as tables and pictures."""
 
 from __future__ import annotations
 
-from rankwell.evaluate.measures import Measure
-from rankwell.evaluate.significance import mark
-from rankwell.evaluate.sweep import BASELINE, Sweep
-from rankwell.plots import Line, Picture, lines
-from rankwell.report.comparison_tables import DIGITS
-from rankwell.report.html import Page
-from rankwell.report.html_parts import Heading, Note, Part, PicturePart, TablePart
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rankwell.evaluation.measures import Measure
+from rankwell.evaluation.significance import mark
+from rankwell.evaluation.sweep import BASELINE, Sweep
+from rankwell.report.comparison import DIGITS
+from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart
+from rankwell.report.pictures import Line, Picture, lines
 from rankwell.report.table import Cell, Column, Table
 
 
@@ -54,7 +56,7 @@ def sweep_page(found: Sweep, title: str, command: str | None = None, marks: str 
 
 
 def name_of(measure: Measure) -> str:
-    """A measure's name as a file can have it."""
+    """A measure's name as a file name."""
     return "".join(char if char.isalnum() else "-" for char in str(measure))
 
 
@@ -70,3 +72,21 @@ def _difference(found: Sweep, measure: Measure) -> Picture:
         [difference.interval.high for difference in at],
     )
     return lines([curve], title=f"{measure}: difference to the baseline", x=found.name, y=str(measure), level=0)
+
+
+SHOWN = 20
+
+
+def tuning_table(rows: Sequence[Mapping[str, Any]], measure: str) -> Table:
+    """A row a setting: its parameters, its value on all queries, and the number of folds that selected it."""
+    names = list(rows[0])
+    best = sorted(rows, key=lambda row: -float(row[measure]))[:SHOWN]
+    columns = [Column(name, digits=4 if name == measure else None) for name in names]
+    title = f"{len(rows)} settings" + (f", the best {SHOWN}" if len(rows) > SHOWN else "")
+    return Table(title, columns, [[_cell(row[name]) for name in names] for row in best])
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={weight:g}" for name, weight in value.items())
+    return value if isinstance(value, (int, float, str)) else str(value)

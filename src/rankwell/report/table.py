@@ -1,4 +1,4 @@
-"""A table of results that can be written for a terminal, a paper, a page or a program."""
+"""A table of results: title, columns and rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Align: TypeAlias = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Column:
-    """How a column looks. Its name is also the key in JSON; `digits` are those after the point."""
+    """The format of a column. Its name is also the key in JSON; `digits` are decimal places."""
 
     name: str
     align: Align = "right"
@@ -51,5 +51,5 @@ class Table:
 
 
 def _plain(cell: Any) -> Any:
-    """Python's own number for one of numpy's, which JSON does not know."""
+    """A numpy number as Python's number, for JSON."""
     return cell.item() if isinstance(cell, np.generic) else cell

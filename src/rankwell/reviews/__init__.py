@@ -1,24 +1,43 @@
-"""Systematic reviews: matching their studies with PubMed, and what can be done with them then."""
+"""Systematic reviews: matching their studies with PubMed, building collections, and screening."""
 
 from __future__ import annotations
 
-from rankwell.reviews.build import BuildSettings, ReviewCollection, build_collection
-from rankwell.reviews.decisions import read_decisions, write_ambiguous
-from rankwell.reviews.finding import FoundStudy, StudyFinder
-from rankwell.reviews.matching import Comparison, Match, MatchingRule, Verdict
-from rankwell.reviews.nbib import parse_nbib, read_nbib, write_nbib
-from rankwell.reviews.normalise import comparable_authors, comparable_title
-from rankwell.reviews.output import read_dates, read_examples, write_collection
-from rankwell.reviews.pubmed import Account, AnswerCache, EUtilities, SearchResult
-from rankwell.reviews.pubmed_ranker import PubMedRanker, top_share
-from rankwell.reviews.reference import Reference
-from rankwell.reviews.references import read_references
-from rankwell.reviews.review import Review, Study
-from rankwell.reviews.review_files import read_reviews
-from rankwell.reviews.ris import parse_ris, read_ris, write_ris
-from rankwell.reviews.similarity import gestalt
-from rankwell.reviews.sources import CandidateSource, LocalSource, PubMedSource, open_local
-from rankwell.reviews.splitting import relevant_examples, split_reviews
+from rankwell.reviews.build import (
+    BuildSettings,
+    ReviewCollection,
+    build_collection,
+    read_dates,
+    read_examples,
+    relevant_examples,
+    split_reviews,
+    write_collection,
+)
+from rankwell.reviews.finding import (
+    CandidateSource,
+    FoundStudy,
+    LocalSource,
+    PubMedSource,
+    StudyFinder,
+    open_local,
+    read_decisions,
+    write_ambiguous,
+)
+from rankwell.reviews.matching import (
+    MatchingRule,
+    StudyComparison,
+    StudyMatch,
+    Verdict,
+    comparable_authors,
+    comparable_title,
+    gestalt,
+)
+from rankwell.reviews.pubmed.answers import AnswerCache
+from rankwell.reviews.pubmed.client import EUtilities
+from rankwell.reviews.pubmed.ranker import PubMedRanker, top_share
+from rankwell.reviews.pubmed.transport import Account, SearchResult
+from rankwell.reviews.references import parse_nbib, read_nbib, read_references, write_nbib
+from rankwell.reviews.review_files import ListedStudy, Review, read_reviews
+from rankwell.reviews.ris import Reference, parse_ris, read_ris, write_ris
 from rankwell.reviews.statistics import ReviewStatistics, review_statistics
 
 __all__ = [
@@ -26,11 +45,10 @@ __all__ = [
     "AnswerCache",
     "BuildSettings",
     "CandidateSource",
-    "Comparison",
     "EUtilities",
     "FoundStudy",
+    "ListedStudy",
     "LocalSource",
-    "Match",
     "MatchingRule",
     "PubMedRanker",
     "PubMedSource",
@@ -39,8 +57,9 @@ __all__ = [
     "ReviewCollection",
     "ReviewStatistics",
     "SearchResult",
-    "Study",
+    "StudyComparison",
     "StudyFinder",
+    "StudyMatch",
     "Verdict",
     "build_collection",
     "comparable_authors",

@@ -1,6 +1,6 @@
-"""The compiled part of the Gestalt similarity: how many characters two texts have in matching blocks.
+"""The compiled part of the Gestalt similarity: the number of characters in matching blocks of two texts.
 
-Loaded through `rankwell.reviews.similarity`, since numba takes a second to load.
+Loaded through `rankwell.reviews.matching`, since numba takes a second to load.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def matching_characters(a: Any, b: Any) -> int:
     # For even and for odd places of a: how long the block is that ends at a place of b, and by which row (the place in
     # a, from 1) that was written, in one number.
     ends = np.zeros(2 * (len(b) + 1), dtype=np.int64)
-    # Ranges that are still to be looked at lie side by side: not more of them than the shorter text has characters.
+    # A stack of the ranges to be searched: never more of them than the shorter text has characters.
     waiting = np.zeros((min(len(a), len(b)) + 2, 4), dtype=np.int32)
     waiting[0, 1], waiting[0, 3] = len(a), len(b)
     count, matches = 1, 0
@@ -72,7 +72,7 @@ def _by_character(b: Any) -> Any:
 def _longest(  # noqa: PLR0917 -- likewise
     a: Any, b: Any, starts: Any, places: Any, ends: Any, a_low: int, a_high: int, b_low: int, b_high: int
 ) -> tuple[int, int, int]:
-    """Where the longest common block of the two ranges starts, and its size; the first of several."""
+    """Start and size of the longest common block of the two ranges; the first of several."""
     a_best, b_best, best = a_low, b_low, 0
     width = len(b) + 1
     for j in range(b_low, b_high + 1):
@@ -87,7 +87,7 @@ def _longest(  # noqa: PLR0917 -- likewise
             if j >= b_high:
                 break
             end, size = ends[before + j], 1
-            if j > b_low and end >> ROW == i:  # the block that ended just before goes on
+            if j > b_low and end >> ROW == i:  # extends the block that ended just before
                 size += end & LENGTH
             ends[now + j + 1] = ((i + 1) << ROW) | size
             if size > best:

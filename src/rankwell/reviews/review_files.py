@@ -1,11 +1,11 @@
-"""Reading reviews with their lists of studies: JSON, CSV, and folders of RIS files as the Cochrane Library exports."""
+"""Systematic reviews with their lists of studies, read from JSON, CSV and folders of RIS files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -14,11 +14,37 @@ from rankwell.collections.lines import head, whole_text
 from rankwell.collections.reading import Reading
 from rankwell.core import FormatError, RankwellError
 from rankwell.core.errors import Phrase
-from rankwell.reviews.reference import Reference, exact_date, year_in
-from rankwell.reviews.review import Review, Study
-from rankwell.reviews.ris import read_ris
+from rankwell.reviews.ris import Reference, exact_date, read_ris, year_in
 
-# What people call the same thing; the first name is ours.
+
+class ListedStudy(NamedTuple):
+    """A study in a review's list. `authors` is one text; unknown values are empty or None."""
+
+    title: str
+    year: int | None = None
+    authors: str = ""
+
+
+@dataclass(frozen=True)
+class Review:
+    """A review with the studies that it included and those that it excluded.
+
+    `date` is as exact as is known: 2015, 2015-03 or 2015-03-12, or empty.
+    """
+
+    id: str
+    title: str
+    included: tuple[ListedStudy, ...] = ()
+    excluded: tuple[ListedStudy, ...] = ()
+    date: str = ""
+
+    @property
+    def studies(self) -> list[tuple[ListedStudy, int]]:
+        """Every study with its label: 1 for an included one, 0 for an excluded one."""
+        return [*((study, 1) for study in self.included), *((study, 0) for study in self.excluded)]
+
+
+# Names of columns and keys; the first is ours.
 REVIEW_KEYS = {
     "id": ("id", "_id", "review_id", "doi"),
     "title": ("title", "review_title", "query"),
@@ -51,7 +77,7 @@ def read_reviews(path: Path | str, reading: Reading | None = None) -> list[Revie
     - CSV: a row a study, with the columns `review_title` (and `review_id`, `review_date`), `title`, `year`, `authors`
       and `label` (1 or included, 0 or excluded).
     - RIS: in each folder files with `included` and `excluded` in their names, and `review.ris` for the review itself,
-      without which the folder's name is its title.
+      else the folder's name is its title.
     """
     path, reading = Path(path), reading or Reading()
     if path.is_dir():
@@ -101,7 +127,7 @@ def _json_rows(path: Path, reading: Reading) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
-def _study(path: Path, study: Any, place: int, reading: Reading) -> Study | None:
+def _study(path: Path, study: Any, place: int, reading: Reading) -> ListedStudy | None:
     """A study of a list; a bare text is its title."""
     values = {"title": study} if isinstance(study, str) else study
     if not isinstance(values, dict) or not isinstance(values.get("title"), str):
@@ -110,7 +136,7 @@ def _study(path: Path, study: Any, place: int, reading: Reading) -> Study | None
         return None
     authors = values.get("authors") or ""
     listed = "; ".join(map(str, authors)) if isinstance(authors, list) else str(authors)
-    return Study(" ".join(values["title"].split()), year_in(str(values.get("year") or "")), listed)
+    return ListedStudy(" ".join(values["title"].split()), year_in(str(values.get("year") or "")), listed)
 
 
 def _table_reviews(path: Path, reading: Reading) -> list[Review]:
@@ -132,7 +158,7 @@ def _table_reviews(path: Path, reading: Reading) -> list[Review]:
             continue
         review = found.setdefault(values.get("review_id") or title, _Listed(title))
         review.date = review.date or exact_date(values.get("review_date", ""))
-        study = Study(values.get("title", ""), year_in(values.get("year", "")), values.get("authors", ""))
+        study = ListedStudy(values.get("title", ""), year_in(values.get("year", "")), values.get("authors", ""))
         (review.included if label else review.excluded).append(study)
     return [Review(name, of.title, tuple(of.included), tuple(of.excluded), of.date) for name, of in found.items()]
 
@@ -143,12 +169,12 @@ class _Listed:
 
     title: str
     date: str = ""
-    included: list[Study] = field(default_factory=list)
-    excluded: list[Study] = field(default_factory=list)
+    included: list[ListedStudy] = field(default_factory=list)
+    excluded: list[ListedStudy] = field(default_factory=list)
 
 
 def _named(row: Mapping[str, Any], names: Mapping[str, Iterable[str]]) -> dict[str, Any]:
-    """The values of a row under our names."""
+    """The values of a row by our names."""
     lower = {str(key).strip().lower().replace(" ", "_"): value for key, value in row.items()}
     found = {ours: next((lower[name] for name in known if lower.get(name)), None) for ours, known in names.items()}
     return {name: value for name, value in found.items() if value is not None}
@@ -174,5 +200,5 @@ def _ris_reviews(path: Path) -> Iterator[Review]:
         yield Review(folder.name, title, included, excluded, own[0].date if own else "")
 
 
-def _reference_study(reference: Reference) -> Study:
-    return Study(reference.title, reference.year, "; ".join(reference.authors))
+def _reference_study(reference: Reference) -> ListedStudy:
+    return ListedStudy(reference.title, reference.year, "; ".join(reference.authors))

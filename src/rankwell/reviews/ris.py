@@ -1,20 +1,173 @@
-"""RIS: the format in which reference managers and the Cochrane Library exchange references.
-
-Programs write it in many ways, and this reader takes them as they come: repeated tags, values over several lines, one
-space or two before the dash, a missing `ER`, lines before the first record, any of three encodings.
-"""
+"""References, and files of tagged lines; RIS, the format of reference managers and the Cochrane Library."""
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from rankwell.core import atomic_write
-from rankwell.reviews.reference import Reference, doi_in, exact_date, year_in
-from rankwell.reviews.tagged import Tagged, checked_text, lines_of, tagged_values
+from rankwell.core import FormatError, RankwellError, atomic_write
+from rankwell.core.document import NOTHING, Document
+from rankwell.core.errors import Phrase
 
-# The tag stands at the start; a dash inside a value that goes on must not be taken for one.
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+@dataclass
+class Tagged:
+    """One record: its values with their tags in the order of the file, and the line in which it starts."""
+
+    line: int
+    values: list[tuple[str, str]] = field(default_factory=list)
+
+    def all(self, *tags: str) -> list[str]:
+        """The values of the first of these tags that has any."""
+        for tag in tags:
+            found = [value for own, value in self.values if own == tag and value]
+            if found:
+                return found
+        return []
+
+    def first(self, *tags: str) -> str:
+        """The first value of the first of these tags that has any, or an empty text."""
+        return next(iter(self.all(*tags)), "")
+
+    def continued(self, line: str) -> None:
+        """Append a continuation line to the last value."""
+        tag, value = self.values[-1]
+        self.values[-1] = tag, f"{value} {line.strip()}".strip()
+
+
+def tagged_values(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str, str]]:
+    """Lines as (number, tag, value); a line without a tag has an empty one."""
+    for number, line in enumerate(text.splitlines(), 1):
+        found = pattern.match(line)
+        yield (number, found[1], found[2].strip()) if found else (number, "", line)
+
+
+def bibliography_text(path: Path, encoding: str | None = None) -> str:
+    """A file's text in the given encoding or that of its byte order mark, else in UTF-8, else in Windows-1252."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
+    if content.startswith(b"\x1f\x8b"):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError) as error:
+            found = Phrase(f"one that is cut short or damaged ({error})")
+            raise FormatError(path, None, expected="a whole gzip file", found=found) from error
+    marked = next((name for mark, name in MARKS.items() if content.startswith(mark)), None)
+    try:
+        if marked or encoding:
+            return content.decode(marked or encoding or "utf-8")
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
+            return content.decode("cp1252", errors="replace")
+    except (UnicodeDecodeError, LookupError) as error:
+        expected = f"text in {marked or encoding}"
+        raise FormatError(path, None, expected=expected, found=Phrase(str(error))) from error
+
+
+def one_line(text: str) -> str:
+    """The text with all white space as single spaces."""
+    return " ".join(text.split())
+
+
+def lines_of(pairs: Iterable[tuple[str, str]], line: str) -> str:
+    """Tags and values as lines of a file, without empty values."""
+    return "".join(line.format(tag, one_line(value)) + "\n" for tag, value in pairs if value.strip())
+
+
+def checked_text(path: Path, encoding: str | None, looks_right: Callable[[str], bool], expected: str) -> str:
+    """A file's text; an error unless it is empty or looks like the expected format."""
+    text = bibliography_text(path, encoding)
+    if text.strip() and not looks_right(text):
+        first = next(line for line in text.splitlines() if line.strip())
+        raise FormatError(path, 1, expected=expected, found=first)
+    return text
+
+
+DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
+YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One publication. `more` holds the tags that have no field here, so that none is lost.
+
+    The same tag means different things in different formats: `source` says in which one `more` was read ("ris",
+    "nbib"), and only that format writes it.
+    `date` is as exact as is known: 2015, 2015-03 or 2015-03-12, or empty.
+    """
+
+    title: str = ""
+    abstract: str = ""
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    date: str = ""
+    journal: str = ""
+    doi: str = ""
+    pmid: str = ""
+    url: str = ""
+    keywords: tuple[str, ...] = ()
+    kind: str = "JOUR"
+    more: tuple[tuple[str, str], ...] = ()
+    source: str = ""
+
+    def document(self, docno: str) -> Document:
+        """The reference as a document with this id."""
+        fields = {name: text for name in ("title", "abstract") if (text := getattr(self, name))}
+        values = {
+            "year": self.year,
+            "date": self.date,
+            "authors": "; ".join(self.authors),
+            "journal": self.journal,
+            "doi": self.doi,
+            "pmid": self.pmid,
+            "url": self.url,
+            "keywords": "; ".join(self.keywords),
+        }
+        known = {name: value for name, value in values.items() if value}
+        return Document(docno, fields, known or NOTHING)
+
+
+def year_in(text: str) -> int | None:
+    """The first year from 1500 to 2099 in a text such as "2002 Sep" or "2016/04/15/"."""
+    found = YEAR.search(text)
+    return int(found[0]) if found else None
+
+
+def doi_in(text: str) -> str:
+    """The DOI in a text, without the address of a resolver before it and without punctuation behind it."""
+    found = DOI.search(text)
+    return found[0].rstrip(".,;") if found else ""
+
+
+def exact_date(text: str) -> str:
+    """A date with slashes, dots, dashes or nothing between its parts as 2016, 2016-04 or 2016-04-15."""
+    parts = re.findall(r"\d+", text)
+    if len(parts) == 1 and len(parts[0]) == len("20160415"):
+        parts = [parts[0][:4], parts[0][4:6], parts[0][6:]]
+    if not parts or len(parts[0]) != len("2016"):
+        return str(year_in(text) or "")
+    exact: str = parts[0]
+    for part, largest in zip(parts[1:3], (12, 31), strict=False):
+        if not 1 <= int(part) <= largest:
+            break
+        exact += f"-{int(part):02d}"
+    return exact
+
+
+# Tags are at the start of a line only; a continuation line may hold a dash.
 LINE = re.compile(r"^\s{0,3}([A-Z][A-Z0-9]) {0,2}-(?: (.*)|\s*)$")
 TITLES = ("TI", "T1", "CT", "BT")
 ABSTRACTS = ("AB", "N2")
@@ -27,18 +180,18 @@ END = "ER  - \n\n"
 
 
 def looks_like_ris(text: str) -> bool:
-    """Whether a record starts near the start of a text."""
+    """Whether a text begins with a RIS record."""
     return re.search(r"^\s{0,3}TY {0,2}- ", text[:20_000].removeprefix("\ufeff"), re.MULTILINE) is not None
 
 
 def read_ris(path: Path | str, encoding: str | None = None) -> list[Reference]:
-    """The references of a file; gzipped or not, in UTF-8, UTF-16 (told by its mark) or Windows' Latin."""
+    """Read a RIS file; gzipped or not, in UTF-8, UTF-16 (with a byte order mark) or Windows-1252."""
     expected = "RIS, whose records start with `TY  - `"
     return parse_ris(checked_text(Path(path), encoding, looks_like_ris, expected))
 
 
 def parse_ris(text: str) -> list[Reference]:
-    """The references of a text."""
+    """Parse the references of a RIS text."""
     return [reference_of(record) for record in ris_records(text)]
 
 
@@ -46,7 +199,7 @@ def ris_records(text: str) -> Iterator[Tagged]:
     """The records with all their tags."""
     record: Tagged | None = None
     for number, tag, value in tagged_values(text.removeprefix("\ufeff"), LINE):
-        if tag == "TY" and record is not None:  # its end was left out
+        if tag == "TY" and record is not None:  # without an end tag
             yield record
             record = None
         if tag == "ER":
@@ -64,7 +217,7 @@ def ris_records(text: str) -> Iterator[Tagged]:
 
 
 def reference_of(record: Tagged) -> Reference:
-    """What the tags of a record say. Where a program uses two tags for one thing, the usual one wins."""
+    """The reference of a record's tags. Of two tags with the same meaning the usual one wins."""
     title_tag = next((tag for tag in TITLES if record.first(tag)), "")
     abstract_tag = next((tag for tag in ABSTRACTS if record.first(tag)), "")
     journal_tag = next((tag for tag in JOURNALS if record.first(tag)), "")
@@ -96,7 +249,7 @@ def write_ris(path: Path | str, references: Iterable[Reference]) -> None:
 
 
 def ris_text(reference: Reference) -> str:
-    """One reference with its end."""
+    """A reference in RIS, with its end tag."""
     more = reference.more if reference.source == "ris" else ()
     known = {tag for tag, _ in more}
     pmid = [("AN", f"PMID:{reference.pmid}")] if reference.pmid and "AN" not in known else []
@@ -121,7 +274,7 @@ def ris_text(reference: Reference) -> str:
 
 
 def _doi(record: Tagged) -> str:
-    """In its own tag, or in one of those where programs without one put it."""
+    """The DOI in its own tag, or in one that other programs use for it."""
     given = record.first("DO")
     if given:
         return doi_in(given) or given
@@ -129,7 +282,7 @@ def _doi(record: Tagged) -> str:
 
 
 def _pmid(record: Tagged) -> str:
-    """As a number of the database: `AN  - PUBMED 123`, `AN  - PMID:123`, or a bare number from PubMed itself."""
+    """The PMID as an accession number: `AN  - PUBMED 123`, `AN  - PMID:123`, or a bare number from PubMed itself."""
     for tag in ("AN", "ID", "C2", "N1", "M1"):
         for value in record.all(tag):
             if found := PMID.search(value):

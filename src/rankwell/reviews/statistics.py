@@ -1,4 +1,4 @@
-"""What a collection of reviews is like, as S3 3.1.2 describes its own: a row is a review with one of its studies."""
+"""Statistics of a collection of reviews, as tables, pictures and one page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any, TypeVar
 
 from rankwell.collections import Collection, Reading
 from rankwell.core import Document, Judgments, ParameterError, Query
-from rankwell.report.lengths import Lengths
-from rankwell.report.pair_statistics import SPECIAL_TOKENS
+from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart
+from rankwell.report.document_statistics import Lengths
+from rankwell.report.pictures import Picture, bars, histogram
+from rankwell.report.query_statistics import SPECIAL_TOKENS
+from rankwell.report.table import Cell
 
 ABSTRACTS = ("abstract", "text")  # BEIR calls it text
 QUERY, TITLE, ABSTRACT = "query", "title", "abstract"
@@ -26,7 +29,7 @@ CountTokens = Callable[[Sequence[str]], Sequence[int]]
 
 @dataclass(frozen=True)
 class ReviewStatistics:
-    """Figures over rows. `tokens` has what a cross-encoder would read, or is None where no tokenizer was at hand."""
+    """Statistics over rows. `tokens` counts a cross-encoder's input; None without a tokenizer."""
 
     reviews: int
     rows: int
@@ -41,11 +44,11 @@ class ReviewStatistics:
 
     @property
     def percent_relevant(self) -> float | None:
-        """The balance of labels."""
+        """Per cent of the rows that are relevant."""
         return 100 * self.relevant / self.rows if self.rows else None
 
     def to_json(self) -> str:
-        """Everything, for programs."""
+        """All statistics as JSON."""
         plain: dict[str, Any] = {
             **{name: getattr(self, name) for name in ("reviews", "rows", "relevant", "missing", "documents")},
             "percent_relevant": self.percent_relevant,
@@ -65,7 +68,7 @@ def review_statistics(
     count_tokens: CountTokens | None = None,
     token_limit: int = 512,
 ) -> ReviewStatistics:
-    """Read the documents once; rows whose review or document is not there are counted as missing."""
+    """Read the documents once; rows without their review or document are counted as missing."""
     if token_limit < 1:
         raise ParameterError("token_limit", expected="a whole number from 1", found=token_limit)
     judged = {docno for grades in judgments.values() for docno in grades}
@@ -106,7 +109,7 @@ def review_statistics(
 
 
 def judgments_of(collection: Collection, split: str = ALL, reading: Reading | None = None) -> Judgments:
-    """The judgments of one split, or of all together."""
+    """The judgments of one split, or of all splits together."""
     if split != ALL:
         return collection.judgments(split, reading)
     return Judgments(row for name in collection.splits for row in collection.judgments(name, reading).rows())
@@ -119,7 +122,7 @@ class _Size:
 
 
 def _document_sizes(documents: Iterable[Document], count_tokens: CountTokens | None) -> dict[str, dict[str, _Size]]:
-    """Document -> field -> size; a field without text has none."""
+    """Document -> field -> size, without empty fields."""
     found: dict[str, dict[str, _Size]] = {}
     rest = iter(documents)
     while batch := list(islice(rest, BATCH)):
@@ -137,3 +140,86 @@ def _document_sizes(documents: Iterable[Document], count_tokens: CountTokens | N
 def _sizes(texts: Mapping[T, str], count_tokens: CountTokens | None) -> Iterable[tuple[T, int, int]]:
     counted = count_tokens(list(texts.values())) if count_tokens else [0] * len(texts)
     return ((key, len(text.split()), tokens) for (key, text), tokens in zip(texts.items(), counted, strict=True))
+
+
+NO_TOKENIZER = "Token counts need a tokenizer: rankwell models add minilm-l6, or --tokenizer FOLDER."
+ABOUT_ROWS = (
+    "A row is a review with one of its studies, so that the title of a review with many studies counts many times. "
+    "Pairs are what a cross-encoder reads: [CLS] query [SEP] document [SEP]; what lies beyond the limit is cut off."
+)
+
+
+def statistics_tables(statistics: ReviewStatistics) -> list[Table]:
+    """The tables of counts and of lengths."""
+    return [overview(statistics), lengths(statistics)]
+
+
+def overview(statistics: ReviewStatistics) -> Table:
+    """A table of counts and the balance of labels."""
+    irrelevant = statistics.rows - statistics.relevant
+    rows: list[tuple[str, Cell, Cell]] = [
+        ("reviews", statistics.reviews, None),
+        ("documents", statistics.documents, None),
+        ("rows", statistics.rows, None),
+        ("rows labelled relevant", statistics.relevant, statistics.percent_relevant),
+        ("rows labelled not relevant", irrelevant, 100 * irrelevant / statistics.rows if statistics.rows else None),
+    ]
+    if statistics.missing:
+        rows.append(("judgments whose review or document is not there", statistics.missing, None))
+    return Table("Reviews", [Column("what", "left"), Column("count"), Column("% of rows", digits=1)], rows)
+
+
+def lengths(statistics: ReviewStatistics) -> Table:
+    """A table of words and tokens per part of a row, and of studies per review."""
+    columns = [
+        Column("what", "left"),
+        Column("unit", "left"),
+        Column("mean", digits=1),
+        Column("median", digits=1),
+        Column("largest"),
+        Column(f"% over {statistics.token_limit}", digits=1),
+    ]
+    rows: list[tuple[Cell, ...]] = [_row(name, "words", of) for name, of in statistics.words.items()]
+    for name, of in (statistics.tokens or {}).items():
+        rows.append((*_row(name, "tokens", of)[:-1], of.percent_over(statistics.token_limit)))
+    rows.append(_row("review", "studies", statistics.studies))
+    rows.append(_row("review", "relevant studies", statistics.relevant_studies))
+    return Table("Lengths", columns, rows)
+
+
+def statistics_pictures(statistics: ReviewStatistics) -> dict[str, Picture]:
+    """Figures 3.2 to 3.7 of the systematic-review study, and the studies per review, where there are data."""
+    pictures = {}
+    for name, of in statistics.words.items():
+        if of.counts:
+            title = f"Words in the {name}"
+            pictures[f"words-{name}"] = histogram(of.values, counts=of.counts, title=title, x="words", y="rows")
+    for name, of in (statistics.tokens or {}).items():
+        if of.counts:
+            limit, title = statistics.token_limit, f"Tokens of {name}"
+            file = f"tokens-{name.replace(' + ', '-')}"
+            pictures[file] = histogram(of.values, counts=of.counts, title=title, x="tokens", y="rows", limit=limit)
+    if statistics.rows:
+        labels = {"rows": [float(statistics.relevant), float(statistics.rows - statistics.relevant)]}
+        pictures["labels"] = bars(["relevant", "not relevant"], labels, title="Labels", x="rows", digits=0)
+    if statistics.studies.counts:
+        of = statistics.studies
+        title = "Studies of a review"
+        pictures["studies"] = histogram(of.values, counts=of.counts, title=title, x="studies", y="reviews")
+    return pictures
+
+
+def statistics_page(statistics: ReviewStatistics, title: str, command: str | None) -> Page:
+    """The tables and pictures on one page."""
+    pictures = statistics_pictures(statistics)
+    parts: list[Part] = [Heading("What there is"), TablePart(overview(statistics))]
+    parts += [PicturePart(pictures[name]) for name in ("labels", "studies") if name in pictures]
+    parts += [Heading("How long it is"), Note(ABOUT_ROWS), TablePart(lengths(statistics))]
+    parts += [PicturePart(picture) for name, picture in pictures.items() if name.startswith(("words", "tokens"))]
+    if statistics.tokens is None:
+        parts.append(Note(NO_TOKENIZER))
+    return Page(title, parts, command)
+
+
+def _row(name: str, unit: str, of: Lengths) -> tuple[Cell, ...]:
+    return name, unit, of.mean, of.median, of.largest, None

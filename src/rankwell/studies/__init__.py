@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from rankwell.studies.cells import Cell, CellStore
-from rankwell.studies.cost import Estimate, estimate
-from rankwell.studies.describing import described, described_cell, progress_of
-from rankwell.studies.difference import differences, remarks
-from rankwell.studies.plan import Plan, data_folder, make_plan
-from rankwell.studies.problems import LineError, StudyError, unknown
-from rankwell.studies.reading import StudyFile, parse_study, read_study
-from rankwell.studies.report import advices, is_reported, read_numbers, write_report
-from rankwell.studies.results import results
-from rankwell.studies.runner import Machine, Settings, StudyFolder, run_study
-from rankwell.studies.schema import study_schema
+from rankwell.studies.file.reading import ExperimentFile, parse_study, read_study, study_schema
+from rankwell.studies.file.values import LineError, StudyError, unknown
+from rankwell.studies.plan.cells import Cell, CellStore
+from rankwell.studies.plan.cost import Estimate, estimate
+from rankwell.studies.plan.plan import Plan, data_folder, make_plan
+from rankwell.studies.report.describing import described, described_cell, differences, progress_of, remarks
+from rankwell.studies.report.report import advices, is_reported, read_numbers, write_report
+from rankwell.studies.report.results import results
+from rankwell.studies.run.runner import Machine, RunSettings, StudyFolder, run_study
 from rankwell.studies.shipped_studies import find_study, shipped_studies
 
 __all__ = [
     "Cell",
     "CellStore",
     "Estimate",
+    "ExperimentFile",
     "LineError",
     "Machine",
     "Plan",
-    "Settings",
+    "RunSettings",
     "StudyError",
-    "StudyFile",
     "StudyFolder",
     "advices",
     "data_folder",

@@ -6,14 +6,14 @@ from importlib.resources import files
 from pathlib import Path
 
 from rankwell.core import RankwellError
-from rankwell.studies.problems import meant
-from rankwell.studies.reading import StudyFile, parse_study, read_study
-from rankwell.studies.runner import StudyFolder
+from rankwell.studies.file.reading import ExperimentFile, parse_study, read_study
+from rankwell.studies.file.values import meant
+from rankwell.studies.run.runner import StudyFolder
 
 SUFFIX = ".toml"
 
 
-def shipped_studies() -> dict[str, StudyFile]:
+def shipped_studies() -> dict[str, ExperimentFile]:
     """All of them by name."""
     return {name: shipped_study(name) for name in shipped_names()}
 
@@ -24,13 +24,13 @@ def shipped_names() -> list[str]:
     return sorted(file.name.removesuffix(SUFFIX) for file in found if file.name.endswith(SUFFIX))
 
 
-def shipped_study(name: str) -> StudyFile:
+def shipped_study(name: str) -> ExperimentFile:
     """One of them."""
     text = (files("rankwell.studies") / "shipped" / f"{name}{SUFFIX}").read_text(encoding="utf-8")
     return parse_study(text, f"{name}{SUFFIX}", name)
 
 
-def find_study(given: str) -> StudyFile:
+def find_study(given: str) -> ExperimentFile:
     """A study by its name, by its file, or by the folder that it was run in."""
     path = Path(given)
     if given in shipped_names():

@@ -10,12 +10,11 @@ import pytest
 from scipy import stats
 
 from rankwell.core import ParameterError
-from rankwell.reviews.screening import RANKERS, Effort, Labelled, Replays, Setting, replay
-from rankwell.reviews.screening.figures import ALL, POINTS
-from rankwell.reviews.screening.figures_report import figures_table, recall_pictures, replays_page
+from rankwell.reviews.screening import RANKERS, Effort, LabelledReview, Replays, Setting, replay
+from rankwell.reviews.screening.figures import ALL, POINTS, figures_table, recall_pictures, replays_page
 
 REVIEWS = [
-    Labelled(
+    LabelledReview(
         topic, topic, [f"{word} text {n}" for n in range(8) for word in (topic, "other")], np.array([True, False] * 8)
     )
     for topic in ("asthma", "fever")

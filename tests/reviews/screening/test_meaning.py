@@ -7,7 +7,7 @@ import pytest
 
 from rankwell.core import ParameterError
 from rankwell.reviews.screening import Learner, Meaning, text_features
-from rankwell.reviews.screening.meaning import SHARE, with_meaning
+from rankwell.reviews.screening.reader import SHARE, with_meaning
 
 RECORDS = ["asthma inhaler trial", "asthma inhaler cohort", "knee surgery", "wheezing children", "hip surgery"]
 # Two kinds of records, as a model might see them: lungs and joints; "wheezing" shares no word with asthma.

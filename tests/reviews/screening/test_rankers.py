@@ -10,18 +10,27 @@ import pytest
 
 from rankwell.analysis import Analyzer
 from rankwell.core import ParameterError, RankwellError, Run
-from rankwell.evaluate import evaluate
-from rankwell.reviews.screening import RANKERS, Labelled, LinearRanker, Setting, by_run, ranked, ranker_named, simulate
+from rankwell.evaluation import evaluate
+from rankwell.reviews.screening import (
+    RANKERS,
+    LabelledReview,
+    LinearRanker,
+    Setting,
+    by_run,
+    ranked,
+    ranker_named,
+    simulate,
+)
 from rankwell.reviews.screening.labelled import judgments_of_reviews
-from rankwell.reviews.screening.topic import topic_scores
+from rankwell.reviews.screening.rankers import topic_scores
 
 
-def made_up(topic: str, count: int = 20) -> Labelled:
+def made_up(topic: str, count: int = 20) -> LabelledReview:
     """A review that included the trials with a placebo."""
     designs = ["randomised trial with placebo", "case report of one patient", "letter to the editor", "cohort study"]
     records = [f"{designs[n % 4]} about {topic} number {n}" for n in range(count)]
     docnos = [f"{topic}{n}" for n in range(count)]
-    return Labelled(topic, f"Drugs for {topic}", records, np.array([n % 4 == 0 for n in range(count)]), docnos)
+    return LabelledReview(topic, f"Drugs for {topic}", records, np.array([n % 4 == 0 for n in range(count)]), docnos)
 
 
 REVIEWS = [made_up(topic) for topic in ("asthma", "fever", "measles")]
@@ -54,7 +63,7 @@ def test_the_linear_model_knows_what_other_reviews_included() -> None:
 def test_the_left_out_review_teaches_nothing() -> None:
     """A review whose labels are turned round ranks all the same, because its own labels are not looked at."""
     own = made_up("asthma")
-    turned = Labelled(own.name, own.topic, own.records, ~own.included, own.docnos)
+    turned = LabelledReview(own.name, own.topic, own.records, ~own.included, own.docnos)
     others = REVIEWS[1:]
     scores = [RANKERS["linear"](Setting([review, *others]))(review)({}) for review in (own, turned)]
     assert scores[0] == pytest.approx(scores[1])
@@ -95,7 +104,7 @@ def test_an_untrained_model_says_so() -> None:
 
 
 def test_texts_without_words_cannot_be_trained_on() -> None:
-    empty = Labelled("r", "", ["", ""], np.array([True, False]), ["a", "b"])
+    empty = LabelledReview("r", "", ["", ""], np.array([True, False]), ["a", "b"])
     with pytest.raises(RankwellError, match="expected texts with words in common, found none in 2"):
         LinearRanker().fitted([empty])
 

@@ -11,9 +11,8 @@ import pytest
 
 from rankwell.core import RankwellError
 from rankwell.core.progress import Progress
-from rankwell.encode import load_text_encoder
-from rankwell.reviews.screening.reader import AT_ONCE, Reader, StoppedError
-from rankwell.reviews.screening.vector_cache import VectorCache
+from rankwell.models.base import load_text_encoder
+from rankwell.reviews.screening.reader import AT_ONCE, Reader, StoppedError, VectorCache
 
 MODEL = "minilm-l3"
 TEXTS = ["Fever in children", "Steel bridges", "Cough and fever", "Fever in children"]

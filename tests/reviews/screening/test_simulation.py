@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import ParameterError
-from rankwell.reviews.screening import Labelled, Learner, simulate, starts
+from rankwell.reviews.screening import LabelledReview, Learner, simulate, starts
 
 RECORDS = [f"{topic} study number {n}" for n in range(10) for topic in ("asthma", "fever", "knee", "heart")]
 ASTHMA = np.array([record.startswith("asthma") for record in RECORDS])
-REVIEW = Labelled("r1", "Asthma", RECORDS, ASTHMA)
+REVIEW = LabelledReview("r1", "Asthma", RECORDS, ASTHMA)
 
 
-def of(answers: list[bool]) -> Labelled:
-    return Labelled("made up", "", [""] * len(answers), np.array(answers))
+def of(answers: list[bool]) -> LabelledReview:
+    return LabelledReview("made up", "", [""] * len(answers), np.array(answers))
 
 
 def test_the_best_undecided_record_comes_next() -> None:
@@ -101,9 +101,9 @@ def test_a_share_of_more_than_all_is_refused() -> None:
 )
 def test_a_review_needs_both_kinds_of_records(records: list[str], included: list[bool], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        Labelled("r", "", records, np.array(included, dtype=bool))
+        LabelledReview("r", "", records, np.array(included, dtype=bool))
 
 
 def test_a_review_needs_an_id_for_every_record_or_none() -> None:
     with pytest.raises(ParameterError, match="an id for every record, found 2 records, 1 ids"):
-        Labelled("r", "", ["a", "b"], np.array([True, False]), ["x"])
+        LabelledReview("r", "", ["a", "b"], np.array([True, False]), ["x"])

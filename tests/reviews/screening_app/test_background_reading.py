@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from screening_projects import Visitor, make_project, references
 
-from rankwell.reviews.screening.answers import Answer
-from rankwell.reviews.screening.app.application import create_application
-from rankwell.reviews.screening.background_reader import ReadSoFar
-from rankwell.reviews.screening.ranking import Ranking
+from rankwell.apps.screening.application import create_application
+from rankwell.reviews.screening.decisions import Answer
+from rankwell.reviews.screening.ranking import LiveRanking, ReadSoFar
 from rankwell.reviews.screening.reader import Reader
 from rankwell.reviews.screening.store import Project
 from waiting import wait_until
@@ -31,15 +30,15 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def ranking(project: Project) -> Iterator[Ranking]:
-    made = Ranking(project, MODEL)
+def ranking(project: Project) -> Iterator[LiveRanking]:
+    made = LiveRanking(project, MODEL)
     made.start()
     yield made
     made.close()
 
 
 @pytest.mark.usefixtures("use_models")
-def test_the_order_is_made_by_the_model_too_once_it_has_read_all(ranking: Ranking, project: Project) -> None:
+def test_the_order_is_made_by_the_model_too_once_it_has_read_all(ranking: LiveRanking, project: Project) -> None:
     until(lambda: ranking.order(1).model == MODEL)
     assert ranking.reading == ReadSoFar(MODEL, 12, 12)
     assert all(number % 2 == 0 for number in ranking.order(1).records[:6]), "the records on exercise"
@@ -52,7 +51,7 @@ def test_the_order_is_made_by_the_model_too_once_it_has_read_all(ranking: Rankin
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("use_models")
-def test_new_records_and_another_title_are_read_as_well(ranking: Ranking, project: Project) -> None:
+def test_new_records_and_another_title_are_read_as_well(ranking: LiveRanking, project: Project) -> None:
     until(lambda: ranking.order(1).model == MODEL)
     project.import_references("more.ris", references(20)[12:])
     ranking.changed()
@@ -67,7 +66,7 @@ def test_a_second_start_finds_what_was_read(project: Project, monkeypatch: pytes
     encoder = Reader.open(MODEL, threads=1).encoder
     plain = encoder.encode
     monkeypatch.setattr(encoder, "encode", lambda texts: asked.extend(texts) or plain(texts))
-    ranking = Ranking(project, MODEL)
+    ranking = LiveRanking(project, MODEL)
     ranking.start()
     until(lambda: ranking.order(1).model == MODEL)
     ranking.close()
@@ -96,7 +95,7 @@ def test_the_page_says_which_model_made_the_order(project: Project) -> None:
 
 def test_the_page_says_how_far_the_reading_is(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     app = create_application(project, key=KEY)
-    monkeypatch.setattr(Ranking, "reading", ReadSoFar("minilm-l6", 1200, 10_000))
+    monkeypatch.setattr(LiveRanking, "reading", ReadSoFar("minilm-l6", 1200, 10_000))
     page = Visitor(app).get("/screen").text
     assert "minilm-l6 has read 1,200 of 10,000 records; it will help with the order when it has read all." in page
 
@@ -105,7 +104,7 @@ def test_the_page_says_how_far_the_reading_is(project: Project, monkeypatch: pyt
 @pytest.mark.usefixtures("use_models")
 def test_closing_does_not_wait_until_everything_is_read(tmp_path: Path) -> None:
     with make_project(tmp_path / "many.db", references(2000)) as project:
-        ranking = Ranking(project, MODEL)
+        ranking = LiveRanking(project, MODEL)
         ranking.start()
         until(lambda: bool(ranking.reading and ranking.reading.read))
         ranking.close()

@@ -6,10 +6,10 @@ import pytest
 from screening_projects import references
 from typer.testing import CliRunner
 
+from rankwell.apps.screening.application import is_loopback
 from rankwell.cli import app
 from rankwell.core import ParameterError, RankwellError
 from rankwell.reviews import write_ris
-from rankwell.reviews.screening.app.server import is_loopback
 from rankwell.reviews.screening.store import open_project
 
 

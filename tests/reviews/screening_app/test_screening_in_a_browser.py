@@ -14,7 +14,7 @@ from screening_server import ScreeningServer, screening, start_screening
 
 from browser import NARROW, WIDE, assert_no_stumbling_blocks, chromium, new_page
 from rankwell.reviews import Reference, parse_ris, write_ris
-from rankwell.reviews.screening.answers import Answer
+from rankwell.reviews.screening.decisions import Answer
 from rankwell.reviews.screening.store import open_project
 
 pytestmark = pytest.mark.slow

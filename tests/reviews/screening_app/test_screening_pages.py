@@ -11,11 +11,11 @@ import pytest
 from fastapi import FastAPI
 from screening_projects import Visitor, make_project, references
 
+from rankwell.apps.screening.application import create_application
+from rankwell.apps.web.responses import HEADERS
 from rankwell.reviews import Reference, parse_ris
-from rankwell.reviews.screening.answers import Answer
-from rankwell.reviews.screening.app.application import create_application
+from rankwell.reviews.screening.decisions import Answer
 from rankwell.reviews.screening.store import Project
-from rankwell.web.headers import HEADERS
 
 KEY = b"k" * 32
 

@@ -10,12 +10,12 @@ from screening_projects import make_project, references
 
 from rankwell.core import ParameterError, RankwellError
 from rankwell.reviews import Reference, write_nbib, write_ris
-from rankwell.reviews.screening.agreement import agreement
-from rankwell.reviews.screening.answers import Answer
-from rankwell.reviews.screening.importing import read_records
-from rankwell.reviews.screening.ranking import Ranking
-from rankwell.reviews.screening.store import Settings, open_project
-from rankwell.reviews.screening.store_tables import SCHEMA
+from rankwell.reviews.screening.decisions import Answer
+from rankwell.reviews.screening.files import read_records
+from rankwell.reviews.screening.prisma import agreement
+from rankwell.reviews.screening.ranking import LiveRanking
+from rankwell.reviews.screening.store import ProjectSettings, open_project
+from rankwell.reviews.screening.tables import SCHEMA
 
 INCLUDE, EXCLUDE, MAYBE = Answer.INCLUDE, Answer.EXCLUDE, Answer.MAYBE
 
@@ -23,11 +23,11 @@ INCLUDE, EXCLUDE, MAYBE = Answer.INCLUDE, Answer.EXCLUDE, Answer.MAYBE
 def test_a_project_is_as_it_was_when_it_is_opened_again(tmp_path: Path) -> None:
     with make_project(tmp_path / "p.db", reviewers=("Ada", "Ben")) as project:
         project.decisions.decide(1, 3, EXCLUDE, "outcome", "no depression scale")
-        project.change(Settings("Other title", "Adults only.", ("age", "design")))
+        project.change(ProjectSettings("Other title", "Adults only.", ("age", "design")))
         key = project.key
     with open_project(tmp_path / "p.db") as project:
         assert project.key == key
-        assert project.settings == Settings("Other title", "Adults only.", ("age", "design"))
+        assert project.settings == ProjectSettings("Other title", "Adults only.", ("age", "design"))
         assert [reviewer.name for reviewer in project.reviewers()] == ["Ada", "Ben"]
         assert project.decisions.of(1)[3][1:] == (EXCLUDE, "outcome", "no depression scale")
         assert [record.reference for record in project.records.all()] == references()
@@ -204,7 +204,7 @@ def test_words_are_found_in_any_field_and_wildcards_are_characters(tmp_path: Pat
 
 def test_the_ranking_learns_from_decisions_and_each_reviewer_has_their_own(tmp_path: Path) -> None:
     with make_project(tmp_path / "p.db", reviewers=("Ada", "Ben"), title="Bridges and depression") as project:
-        ranking = Ranking(project)
+        ranking = LiveRanking(project)
         assert ranking.order(1).records == tuple(range(1, 13))  # as imported, until something is learned
         project.decisions.decide(1, 2, INCLUDE)
         project.decisions.decide(1, 1, EXCLUDE)
@@ -228,7 +228,7 @@ def test_the_ranking_learns_from_decisions_and_each_reviewer_has_their_own(tmp_p
 
 def test_records_without_a_word_are_screened_in_their_order(tmp_path: Path) -> None:
     with make_project(tmp_path / "p.db", [Reference(), Reference(title="?")], title="!") as project:
-        ranking = Ranking(project)
+        ranking = LiveRanking(project)
         ranking.start()
         assert ranking.wait(60)
         ranking.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankwell.reviews.screening.app.standing import Standing
+from rankwell.apps.screening.screening_pages import Standing
 from rankwell.reviews.screening.ranking import Order
 
 

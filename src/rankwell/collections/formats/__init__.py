@@ -1,3 +1,3 @@
-"""One file a format."""
+"""File formats, one a module."""
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from typing import Any
 from rankwell.collections.columns import ColumnChoice, Columns, identifier
 from rankwell.collections.formats.jsonl import json_documents, json_items, write_json_rows
 from rankwell.collections.formats.trec_qrels import is_whole
-from rankwell.collections.lines import text_lines
-from rankwell.collections.output import output
+from rankwell.collections.lines import output, text_lines
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
 from rankwell.core.errors import FormatError, RankwellError
@@ -67,11 +66,11 @@ class BeirQueries:
     suffixes = (".jsonl",)
 
     def recognises(self, path: Path, start: str) -> bool:
-        """A BEIR folder, or JSON lines."""
+        """Whether it is a BEIR folder with queries, or JSON lines."""
         return queries_file(path).is_file() if path.is_dir() else start.lstrip().startswith("{")
 
     def read(self, path: Path, reading: Reading) -> Iterator[Query]:
-        """The queries; every other string of a line is a further wording, `metadata` is passed over."""
+        """The queries; every other string of a line is a further wording, `metadata` is ignored."""
         file = queries_file(path) if path.is_dir() else path
         return json_items(file, reading, lambda row, _: _query(row))
 
@@ -92,7 +91,7 @@ class BeirQrels:
         return path.is_file() and (cells[:2] == list(HEADER[:2]) or (len(cells) == len(HEADER) and is_whole(cells[2])))
 
     def read(self, path: Path, reading: Reading) -> Iterator[Judgment]:
-        """The judgments."""
+        """Read the judgments."""
         for number, line in text_lines(path, reading):
             parts = line.split("\t")
             if (number == 1 and parts[:2] == list(HEADER[:2])) or not line.strip():
@@ -104,7 +103,7 @@ class BeirQrels:
                 reading.problems.add(FormatError(path, number, expected=expected, found=line))
 
     def write(self, path: Path, judgments: Judgments) -> None:
-        """Header and rows."""
+        """Write a header and rows."""
         with output(path) as file:
             file.write("\t".join(HEADER).encode() + b"\n")
             for qid, docno, grade in judgments.rows():
@@ -121,13 +120,13 @@ def corpus_file(folder: Path) -> Path | None:
 
 
 def queries_file(folder: Path) -> Path:
-    """Where a BEIR folder has its queries."""
+    """The path of the queries in a BEIR folder."""
     packed = folder / "queries.jsonl.gz"
     return packed if packed.is_file() else folder / "queries.jsonl"
 
 
 def corpus_row(document: Document) -> dict[str, Any]:
-    """A document as BEIR has it."""
+    """A document as a BEIR object."""
     others = [name for name in document.fields if name != "title"]
     row: dict[str, Any] = {
         "_id": document.id,
@@ -140,7 +139,7 @@ def corpus_row(document: Document) -> dict[str, Any]:
 
 
 def query_row(query: Query) -> dict[str, Any]:
-    """A query as BEIR has it."""
+    """A query as a BEIR object."""
     others = list(query.texts)[1:]
     taken = {"_id", "text"} & set(others)
     if taken:

@@ -13,8 +13,7 @@ import orjson
 
 from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.formats.delimited import header, table_rows, write_table
-from rankwell.collections.lines import head
-from rankwell.collections.output import output
+from rankwell.collections.lines import head, output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import NOTHING, Document
 from rankwell.core.errors import FormatError, Phrase, RankwellError
@@ -35,7 +34,7 @@ COLUMNS = (
     ),
 )
 METADATA = {"source_x": "source", **{name: name for name in ("publish_time", "authors", "journal", "doi", "url")}}
-BODIES = ("pmc_json_files", "pdf_json_files")  # the parse of the publisher's XML is the cleaner one
+BODIES = ("pmc_json_files", "pdf_json_files")  # the publisher's XML is the cleaner parse
 YEAR = re.compile(r"\d{4}")
 
 
@@ -49,13 +48,13 @@ class Cord19:
     suffixes = ()
 
     def recognises(self, path: Path, start: str) -> bool:
-        """The folder, or the table itself."""
+        """Whether it is a folder with the table, or the table itself."""
         if path.is_dir():
             return (path / TABLE).is_file() and "cord_uid" in header(head(path / TABLE), ",")
         return path.name == TABLE and "cord_uid" in header(start, ",")
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- fixed columns
-        """Two passes over the table: which ids stand there more than once, then the documents."""
+        """Read in two passes over the table: first the repeated ids, then the documents."""
         table = path / TABLE if path.is_dir() else path
         counts = Counter(row.get("cord_uid", "") for _, row in table_rows(table, reading.unseen, ","))
         waiting: dict[str, Document] = {}
@@ -76,7 +75,7 @@ class Cord19:
                 yield document
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """The same layout: table and bodies."""
+        """Write the table and the bodies in the same layout."""
         lost = set[str]()
 
         def cells(document: Document) -> list[str]:
@@ -100,7 +99,7 @@ def _document(uid: str, row: dict[str, Any], folder: Path, reading: Reading) -> 
 
 
 def _body(row: dict[str, Any], folder: Path, reading: Reading) -> str:
-    """The text of the first parse that is there; the files are large and people often have only some of them."""
+    """The text of the first existing parse; many users have only some of the large files."""
     for column in BODIES:
         for name in filter(None, map(str.strip, (row.get(column) or "").split(";"))):
             file = folder / name
@@ -119,7 +118,7 @@ def _body(row: dict[str, Any], folder: Path, reading: Reading) -> str:
 
 
 def _fuller(one: Document, other: Document) -> Document:
-    """Field by field the longer text; metadata of the first, filled up from the second."""
+    """The longer text of each field; the first's metadata, completed by the second's."""
     names = [name for name in ("title", "abstract", "body") if name in one.fields or name in other.fields]
     fields = {name: max(one.fields.get(name, ""), other.fields.get(name, ""), key=len) for name in names}
     return Document(one.id, fields, {**other.metadata, **one.metadata})

@@ -1,4 +1,4 @@
-"""CSV and TSV tables with a header, as spreadsheets and review tools export them."""
+"""CSV and TSV tables with a header, of documents or of queries."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from typing import Any
 
 from rankwell.collections.columns import IDS, TEXTS, ColumnChoice, choose_columns, listed
 from rankwell.collections.formats.jsonl import SAMPLE, Row, documents_of_rows
-from rankwell.collections.lines import byte_lines, not_in_encoding
-from rankwell.collections.output import output
-from rankwell.collections.problems import Problems
-from rankwell.collections.reading import Reading
+from rankwell.collections.lines import byte_lines, head, not_in_encoding, output
+from rankwell.collections.reading import Problems, Reading
 from rankwell.core.document import Document
 from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.core.query import Query
 
 DELIMITERS = ",\t;"
-LONGEST_NAME = 100  # what is longer is no name of a column
+LONGEST_NAME = 100  # characters of a column's name at most
 LONGEST_FIELD = 2**31 - 1  # characters; more than fits in a C long on some machines is refused
-# As programs write numbers: no zeros in front, an exponent only with its sign, and no more digits than 64 bits hold.
+# Numbers as programs write them: no leading zeros, an exponent only with its sign, at most the digits of 64 bits.
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,20}(e[+-][0-9]{2,3})?|e[+-][0-9]{2,3})?")
 CODE = re.compile(r"[+-]?0[0-9]+")
-KEPT_BACK = 1000  # documents looked at before the header of a new table is written
+KEPT_BACK = 1000  # documents that determine the header of a new table
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Delimited:
     suffixes: tuple[str, ...]
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Several columns with short names in the first line, one of them a name that an id or a text usually has."""
+        """Whether the first line has several columns with short names, one of them usual for an id or a text."""
         if not path.is_file() or start.startswith(("{", "[", "<")):
             return False
         names = header(start, self.delimiter)
@@ -79,7 +78,7 @@ TSV = Delimited("tsv", "\t", (".tsv",))
 
 
 def header(start: str, delimiter: str) -> list[str]:
-    """The column names in a first line; none where it is no line of a table."""
+    """The column names in a first line; none where it is not a table's."""
     line = start.partition("\n")[0].rstrip("\r")
     try:
         return [name.strip() for name in next(csv.reader([line], delimiter=delimiter), [])]
@@ -108,18 +107,18 @@ def table_rows(path: Path, reading: Reading, delimiter: str) -> Iterator[Row]:
 
 
 def _records(path: Path, reading: Reading, delimiter: str) -> Generator[tuple[int, list[str]]]:
-    """The cells of each record with the line where it starts; one that cannot be read is a problem and left out.
+    """The cells of each record with its first line; an unreadable record is a problem and left out.
 
-    A quote that is never closed swallows the rest of the file: only its own line is left out then, and reading goes on
+    A quote that is never closed would swallow the rest of the file: only its own line is left out, and reading goes on
     with the next. Lines are fed to the parser one at a time, so that we know which ones a record consists of.
     """
-    # A field may be a whole book. The limit is one for the whole process, so it is only ever raised.
+    # A field may be a whole book. The limit is global, so it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
     numbered = enumerate(byte_lines(path, reading), 1)
     again: list[tuple[int, bytes]] = []
     taken: list[tuple[int, bytes]] = []
     wrong: list[FormatError] = []
-    problems = Problems()  # without a header there is no table, whatever may be skipped
+    problems = Problems()  # a missing header is always an error
 
     def lines() -> Iterator[str]:
         while (line := again.pop() if again else next(numbered, None)) is not None:
@@ -174,7 +173,7 @@ def _with_numbers(row: Row, numeric: Sequence[str]) -> Row:
 
 
 def write_table(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str) -> None:
-    """A header and rows, quoted where they must be."""
+    """Write a header and rows, quoted where needed."""
     with output(path) as file:
         text = StringIO(newline="")
         tidy = csv.writer(text, delimiter=delimiter, lineterminator="\n")
@@ -207,3 +206,54 @@ def _cells(document: Document, names: Sequence[str], path: Path) -> list[Any]:
                 "text and numbers: write JSON lines instead"
             )
     return [values.get(name, "") for name in names]
+
+
+QUERY_IDS = ("qid", "query_id", "query-id", "topic", "number", "_id", "id")
+JUDGMENTS = {"corpus-id", "corpus_id", "docno", "doc_id"}  # a table with one of these holds judgments
+
+
+class QueryTable:
+    """A table of queries: a column with the id; every other column is a wording."""
+
+    name = "csv"
+    suffixes = (".csv",)
+
+    def recognises(self, path: Path, start: str) -> bool:
+        """Whether there is a header of several columns, one of them with a usual name for query ids."""
+        names = header(start, _delimiter(start))
+        return path.is_file() and _id_column(names) is not None and not JUDGMENTS & set(names)
+
+    def read(self, path: Path, reading: Reading) -> Iterator[Query]:
+        """Read the queries."""
+        start = head(path)
+        names = header(start, _delimiter(start))
+        column = _id_column(names)
+        if column is None:
+            raise FormatError(
+                path, 1, expected=f"a column with the query id ({', '.join(QUERY_IDS)})", found=Phrase(listed(names))
+            )
+        for number, row in table_rows(path, reading, _delimiter(start)):
+            qid = row.pop(column)
+            reading.place.line = number
+            if qid.strip():
+                yield Query(qid, {name: text for name, text in row.items() if text})
+            else:
+                reading.problems.add(FormatError(path, number, expected=f"an id in {column!r}", found=Phrase("none")))
+
+    def write(self, path: Path, queries: Iterable[Query]) -> None:
+        """Write the queries with a column for each wording."""
+        every = list(queries)
+        names = list(dict.fromkeys(name for query in every for name in query.texts)) or ["query"]
+        if taken := set(QUERY_IDS) & {name.lower() for name in names}:
+            raise RankwellError(f"{path}: a text named {taken.pop()!r} cannot be told from the query id in a table")
+        rows = ([query.id, *(query.texts.get(name, "") for name in names)] for query in every)
+        write_table(path, ["qid", *names], rows, ",")
+
+
+def _delimiter(start: str) -> str:
+    """The usual separator that gives the most columns in the first line."""
+    return max("\t,;", key=lambda delimiter: len(header(start, delimiter)))
+
+
+def _id_column(names: list[str]) -> str | None:
+    return next((name for name in names if name.lower() in QUERY_IDS), None) if len(names) > 1 else None

@@ -1,4 +1,4 @@
-"""A folder of text files: a file is a document."""
+"""A folder of text files; each file is a document."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.lines import whole_text
-from rankwell.collections.output import output
+from rankwell.collections.lines import output, whole_text
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
 from rankwell.core.errors import FormatError, RankwellError
@@ -40,7 +39,7 @@ class TextFolder:
         reading.progress.watch(lambda: done, len(files))
         for done, file in enumerate(files, 1):  # noqa: B007 -- watched
             docno = file.relative_to(path).as_posix()
-            if not docno.isprintable():  # half characters stand for bytes that are not UTF-8
+            if not docno.isprintable():  # surrogates stand for bytes that are not UTF-8
                 found = docno.encode(errors="replace").decode()
                 reading.problems.add(FormatError(path, None, expected="file names of readable characters", found=found))
                 continue
@@ -49,7 +48,7 @@ class TextFolder:
             yield Document(docno, {"text": text} if text.strip() else {})
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """A file a document, named by its id, which must be a plain relative path that ends as text files do."""
+        """Write a file for each document, named by its id, which must be a relative path with a text file's ending."""
         joined = False
         for document in documents:
             joined |= bool(document.metadata) or list(document.fields) not in ([], ["text"])
@@ -69,7 +68,7 @@ class TextFolder:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Text files below the folder; hidden files and folders are passed over."""
+    """Text files below the folder, without hidden files and folders."""
     return (file for file in _all_files(folder) if file.suffix.lower() in SUFFIXES)
 
 

@@ -14,7 +14,7 @@ PREFIX = "irds:"
 
 
 def dataset(name: str) -> Any:
-    """The dataset of that id."""
+    """The ir_datasets dataset of that id."""
     try:
         import ir_datasets
     except ImportError as error:
@@ -28,7 +28,7 @@ def dataset(name: str) -> Any:
 
 
 def documents(name: str) -> Iterator[Document]:
-    """Every string of a document but its id and URL is a field; the rest is metadata."""
+    """The documents: strings other than id and URL are fields; the rest is metadata."""
     for row in _rows(name, "docs"):
         values = {key: value for key, value in row._asdict().items() if key != "doc_id" and value not in (None, "")}
         fields = {key: value for key, value in values.items() if isinstance(value, str) and key != "url"}
@@ -37,7 +37,7 @@ def documents(name: str) -> Iterator[Document]:
 
 
 def queries(name: str) -> Iterator[Query]:
-    """Every string of a query but its id is a wording."""
+    """The queries: every string but the id is a wording."""
     for row in _rows(name, "queries"):
         texts = {
             key: value for key, value in row._asdict().items() if key != "query_id" and isinstance(value, str) and value
@@ -46,13 +46,13 @@ def queries(name: str) -> Iterator[Query]:
 
 
 def judgments(name: str) -> Iterator[Judgment]:
-    """The judgments."""
+    """The judgments of the dataset."""
     for row in _rows(name, "qrels"):
         yield Judgment(str(row.query_id), str(row.doc_id), int(row.relevance))
 
 
 def _rows(name: str, kind: str) -> Iterator[Any]:
-    """The rows of one kind; what is not on the disk yet is fetched by ir_datasets, which needs a network."""
+    """The rows of one kind; ir_datasets downloads missing data."""
     found = dataset(name)
     if not getattr(found, f"has_{kind}")():
         raise RankwellError(f"{PREFIX}{name}: expected a dataset with {kind}, found one without")

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import orjson
 
 from rankwell.collections.columns import ColumnChoice, Columns, choose_columns, listed
-from rankwell.collections.lines import byte_lines, decoded
-from rankwell.collections.output import output
+from rankwell.collections.lines import byte_lines, decoded, output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import Document
 from rankwell.core.errors import FormatError, Phrase, RankwellError
@@ -37,21 +36,21 @@ class JsonLines:
         return json_documents(path, reading, choice)
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """A flat object a document: id, fields, and its metadata under `metadata`."""
+        """Write a flat object for each document: id, fields, and its metadata under `metadata`."""
         write_json_rows(path, map(flat_row, documents))
 
 
 def json_documents(path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
-    """The documents of JSON lines whose columns are chosen by the user or told by the first rows."""
+    """The documents of JSON lines, with columns chosen by the user or guessed from the first rows."""
     sample = list(islice(json_items(path, reading.unseen, lambda row, _: row), SAMPLE))
     columns = choose_columns(sample, choice, str(path)) if sample else Columns(None, {})
     return json_items(path, reading, columns.document)
 
 
 def json_items(path: Path, reading: Reading, make: Callable[[dict[str, Any], int], T]) -> Iterator[T]:
-    """What `make` makes of each object and its number; empty lines are passed over.
+    """The result of `make` for each object and its number; empty lines are skipped.
 
-    A line that is no object, and an object of which `make` says with a ValueError what it lacks, is a problem. One loop
+    A line that is no object, and an object for which `make` raises a ValueError, is a problem. One loop
     does it all, because this is where whole collections are read.
     """
     loads = orjson.loads if reading.is_utf8 else lambda line: orjson.loads(line.decode(reading.encoding))
@@ -77,7 +76,7 @@ def json_items(path: Path, reading: Reading, make: Callable[[dict[str, Any], int
 
 
 def documents_of_table(path: Path, rows: Iterator[Row], choice: ColumnChoice, reading: Reading) -> Iterator[Document]:
-    """The documents of rows whose columns are chosen by the user or told by the first rows."""
+    """The documents of rows, with columns chosen by the user or guessed from the first rows."""
     sample = list(islice(rows, SAMPLE))
     if not sample:
         return iter(())
@@ -86,7 +85,7 @@ def documents_of_table(path: Path, rows: Iterator[Row], choice: ColumnChoice, re
 
 
 def documents_of_rows(path: Path, rows: Iterable[Row], columns: Columns, reading: Reading) -> Iterator[Document]:
-    """The document of each row; one that has no id or whose text is not text is a problem."""
+    """The document of each row; a row without an id or with an invalid text is a problem."""
     make, place = columns.document, reading.place
     for count, (number, row) in enumerate(rows, 1):
         try:
@@ -99,7 +98,7 @@ def documents_of_rows(path: Path, rows: Iterable[Row], columns: Columns, reading
 
 
 def flat_row(document: Document) -> dict[str, Any]:
-    """A document as one object."""
+    """A document as one flat object."""
     clash = {"id", "metadata"} & set(document.fields)
     if clash:
         raise RankwellError(f"document {document.id!r}: a field named {clash.pop()!r} cannot be written as JSON lines")
@@ -110,7 +109,7 @@ def flat_row(document: Document) -> dict[str, Any]:
 
 
 def write_json_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object a line."""
+    """Write one JSON object a line."""
     with output(path) as file:
         for row in rows:
             try:
@@ -125,6 +124,6 @@ def _no_object(path: Path, number: int, line: bytes, reason: str = "") -> Format
 
 
 def _shape(row: Mapping[str, Any]) -> str:
-    """A row's keys and kinds of values: enough to see what is wrong without printing a document."""
+    """A row's keys and types of values, for an error."""
     kinds = {name: "empty" if value in ("", None) else type(value).__name__ for name, value in list(row.items())[:12]}
     return listed([f"{name} ({kind})" for name, kind in kinds.items()]) if kinds else "an empty object"

@@ -25,7 +25,7 @@ class Parquet:
     suffixes = (".parquet", ".pq")
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Whether the file starts as Parquet files do."""
+        """Whether the file starts with Parquet's magic bytes."""
         return path.is_file() and start.startswith(MAGIC)
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
@@ -33,7 +33,7 @@ class Parquet:
         return documents_of_table(path, _rows(path, reading), choice, reading)
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """A row a document: id, a column a field, and a struct `metadata`; the first batch settles the columns."""
+        """Write a row for each document: id, fields and a struct `metadata`; the first batch determines the columns."""
         arrow, parquet = _pyarrow()
         rows = map(flat_row, documents)
         first = list(islice(rows, BATCH))
@@ -72,13 +72,13 @@ def _without_missing(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _same_keys(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows in which every key appears, since a Parquet schema is taken from the first batch."""
+    """Rows with all keys of any of them, because the first batch determines Parquet's schema."""
     names = dict.fromkeys(name for row in rows for name in row)
     return [{name: row.get(name) for name in names} for row in rows]
 
 
 def _check_keys(path: Path, rows: list[dict[str, Any]], first: list[dict[str, Any]]) -> None:
-    """Raise where a later row has what no row of the first batch has: Parquet would drop it without a word."""
+    """Raise an error where a row has a key that the first batch lacks: Parquet would silently drop it."""
     known = {name for row in first for name in unfolded(row)}
     for row in rows:
         unknown = unfolded(row).keys() - known

@@ -1,4 +1,4 @@
-"""PubMed and MEDLINE in XML: the yearly files of NLM, and what PubMed's own interface answers."""
+"""PubMed and MEDLINE in XML: NLM's yearly files and answers of PubMed's E-utilities."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
 
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.lines import CUT, head, open_bytes
-from rankwell.collections.output import output
+from rankwell.collections.lines import CUT, head, open_bytes, output
 from rankwell.collections.reading import Reading
 from rankwell.collections.safe_xml import elements, text_of
 from rankwell.core.document import NOTHING, Document
@@ -40,19 +39,19 @@ class PubMedXml:
     suffixes = ()
 
     def recognises(self, path: Path, start: str) -> bool:
-        """A set of articles near the start, or a folder whose first XML file is one."""
+        """Whether it is a set of articles, or a folder whose first XML file is one."""
         if path.is_dir():
             first = next(iter(_files(path)), None)
             return first is not None and SETS.search(head(first)[:4096]) is not None
         return start.lstrip().startswith("<") and SETS.search(start[:4096]) is not None
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- fixed columns
-        """The articles, one at a time."""
+        """Read the articles one at a time."""
         for file in _files(path) if path.is_dir() else [path]:
             yield from _read_file(file, reading)
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """A set of articles with what NLM has an element for."""
+        """Write a set of articles, with the values that NLM has an element for."""
         lost = set[str]()
         with output(path) as file:
             file.write(b'<?xml version="1.0" encoding="utf-8"?>\n<PubmedArticleSet>\n')
@@ -101,7 +100,7 @@ def _read_file(path: Path, reading: Reading) -> Iterator[Document]:
         except CUT as error:
             found = Phrase(f"one that is cut short or damaged ({error})")
             reading.problems.add(FormatError(path, None, expected="a whole gzip file", found=found))
-        except FormatError as error:  # what follows cannot be read: XML has no next line to go on with
+        except FormatError as error:  # the rest of the file cannot be read
             reading.problems.add(error)
 
 
@@ -130,7 +129,7 @@ def _author(author: Element) -> str:
 
 
 def _date(content: Element) -> str:
-    """When it was published, as exactly as is known: 1998, 1998-12 or 1998-12-24."""
+    """The publication date as far as known: 1998, 1998-12 or 1998-12-24."""
     for name in ("Journal/JournalIssue/PubDate", "Book/PubDate", "ArticleDate"):
         published = content.find(name)
         if published is None:
@@ -146,7 +145,7 @@ def _date(content: Element) -> str:
 
 
 def _month(text: str) -> str:
-    """A month as its number or its English name begins, as `-09`; nothing where it is a season."""
+    """A month's number or English name as `-09`; empty for a season."""
     text = text.strip().lower()
     if text.isdecimal() and 1 <= int(text) <= len(MONTHS):
         return f"-{int(text):02d}"

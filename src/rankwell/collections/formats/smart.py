@@ -1,4 +1,4 @@
-"""SMART files of the classic collections: `.I 1 .T title .A author .W text`, and their several kinds of judgments."""
+"""SMART files of the classic collections: `.I 1 .T title .A author .W text`, and their kinds of judgments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.lines import text_lines
-from rankwell.collections.output import output
+from rankwell.collections.lines import output, text_lines
 from rankwell.collections.reading import Reading
 from rankwell.core.document import NOTHING, Document
 from rankwell.core.errors import FormatError, RankwellError
@@ -25,7 +24,7 @@ LETTERS = {name: letter for letter, name in {**FIELDS, **METADATA}.items()}
 
 
 class SmartDocuments:
-    """Title and text are fields; author, source, keywords are metadata; cross references (.X) are passed over."""
+    """Title and text are fields; author, source, keywords are metadata; cross references (.X) are ignored."""
 
     name = "smart"
     suffixes = (".smart", ".all")
@@ -46,7 +45,7 @@ class SmartDocuments:
             yield Document(docno, fields, metadata or NOTHING)
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """Only what SMART has a section for can be written."""
+        """Write the documents; an error for a field without a section in SMART."""
         write_records(path, ((document.id, _with_title(document)) for document in documents))
 
 
@@ -65,19 +64,19 @@ class SmartQueries:
         )
 
     def read(self, path: Path, reading: Reading) -> Iterator[Query]:
-        """The queries."""
+        """Read the queries."""
         for number, (qid, sections) in enumerate(records(path, reading), 1):
             text = next(filter(None, (_joined(sections.get(letter, [])) for letter in "WTQ")), "")
             yield Query(str(number) if self.running else qid, {"text": text} if text else {})
 
     def write(self, path: Path, queries: Iterable[Query]) -> None:
-        """The default wording of every query."""
+        """Write the default wording of every query."""
         write_records(path, ((query.id, [("text", query.text())]) for query in queries))
 
 
 @dataclass(frozen=True)
 class SmartQrels:
-    """`qid docno 0 0` or `qid docno grade`; what a line means is told by `grade`."""
+    """`qid docno 0 0` or `qid docno grade`; the function `grade` reads the grade of a line."""
 
     name: str
     widths: tuple[int, ...]
@@ -86,14 +85,14 @@ class SmartQrels:
     suffixes: tuple[str, ...] = (".rel",)
 
     def recognises(self, path: Path, start: str) -> bool:
-        """Whole numbers in as many columns as this kind has, and zeros after them or Cranfield's name."""
+        """Whether the columns are whole numbers of this kind, with zeros after them or Cranfield's name."""
         rows = [line.split() for line in start.splitlines()[:50] if line.strip()]
         shaped = all(len(row) in self.widths and row[0].isdecimal() and row[1].isdecimal() for row in rows)
         named = "cran" in path.name.lower() if self.name == "cranfield" else _ends_in_zeros(rows)
         return path.is_file() and bool(rows) and shaped and named
 
     def read(self, path: Path, reading: Reading) -> Iterator[Judgment]:
-        """The judgments."""
+        """Read the judgments."""
         for number, line in text_lines(path, reading):
             parts = line.split()
             if not parts:
@@ -107,7 +106,7 @@ class SmartQrels:
                 yield Judgment(_number(parts[0]), _number(parts[1]), grade)
 
     def write(self, path: Path, judgments: Judgments) -> None:
-        """One line a judgment."""
+        """Write one line for each judgment."""
         with output(path) as file:
             for qid, docno, grade in judgments.rows():
                 if not all(name.isdecimal() and _number(name) == name for name in (qid, docno)):
@@ -163,7 +162,7 @@ def records(path: Path, reading: Reading) -> Iterator[tuple[str, dict[str, list[
 
 
 def write_records(path: Path, rows: Iterable[tuple[str, Iterable[tuple[str, Any]]]]) -> None:
-    """Records with their sections, each a line; white space becomes single spaces, which is said at the end."""
+    """Write records with a line for each section; white space becomes single spaces, with a warning."""
     changed = 0
     with output(path) as file:
         for name, values in rows:
@@ -188,22 +187,22 @@ def write_records(path: Path, rows: Iterable[tuple[str, Iterable[tuple[str, Any]
 
 
 def _with_title(document: Document) -> list[tuple[str, Any]]:
-    """What is to be written; a text that is its title again needs it once more, since readers drop the first."""
+    """The values to write; a text that equals its title is written twice, since readers drop the first."""
     values: list[tuple[str, Any]] = [*document.fields.items(), *document.metadata.items()]
     title, text = (_joined(document.fields.get(name, "").splitlines()) for name in ("title", "text"))
     return [*values, ("text", text)] if text and text == title else values
 
 
 def _joined(lines: Iterable[str]) -> str:
-    """The files break lines at a fixed width, which means nothing: a section is one line of text."""
+    """A section as one line of text: its line breaks have no meaning."""
     return " ".join(" ".join(lines).split())
 
 
 def _number(text: str) -> str:
-    """Ids are numbers, sometimes with zeros in front in one file and without in the other."""
+    """A number without leading zeros, which only some files have."""
     return (text.lstrip("0") or "0") if text.isdecimal() else text
 
 
 def _ends_in_zeros(rows: list[list[str]]) -> bool:
-    """Whether nothing but zeros follows the query and the document."""
+    """Whether only zeros follow the query and the document."""
     return all(set(cell) <= {"0", "."} for row in rows for cell in row[2:])

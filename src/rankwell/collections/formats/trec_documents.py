@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from rankwell.collections.columns import TEXTS, ColumnChoice
-from rankwell.collections.formats.sgml import sgml_records
-from rankwell.collections.output import output
+from rankwell.collections.formats.trec_topics import sgml_records
+from rankwell.collections.lines import output
 from rankwell.collections.reading import Reading
 from rankwell.core.document import NOTHING, Document
 from rankwell.core.errors import FormatError, RankwellError
 
 log = logging.getLogger(__name__)
 
-# What the newswire sources of the TREC disks call the same thing.
+# Names of elements in the newswire sources of the TREC disks.
 FIELDS = {
     **{name: name for name in TEXTS},
     "headline": "title",
@@ -30,7 +30,7 @@ FIELDS = {
     "leadpara": "text",
 }
 CONTAINERS = ("header", "h3")  # FBIS keeps its title inside of these
-# None of these looks beyond the next < or >, so that a hostile document cannot make them slow.
+# None of these matches beyond the next < or >, so that a malicious document cannot make them slow.
 MARKUP = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 OPENING = re.compile(r"<([A-Za-z][A-Za-z0-9_-]*)(?:\s[^<>]*)?>")
 CLOSING = re.compile(r"</([A-Za-z][A-Za-z0-9_-]*)\s*>")
@@ -49,7 +49,7 @@ class TrecDocuments:
         return path.is_file() and start.lstrip().startswith("<") and "<DOC>" in start[:4096].upper()
 
     def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- tags name the fields
-        """The documents, one at a time."""
+        """Read the documents one at a time."""
         for number, body in sgml_records(path, "DOC", reading):
             body = _without_comments(body)  # noqa: PLW2901 -- comments are no part of it
             found = DOCNO.search(body)
@@ -63,7 +63,7 @@ class TrecDocuments:
             yield _document(docno, body[: found.start()] + body[found.end() :])
 
     def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """Fields and metadata as elements; metadata values are written as text."""
+        """Write fields and metadata as elements; metadata values as text."""
         others = set[str]()
         with output(path) as file:
             for document in documents:
@@ -101,7 +101,7 @@ def _document(docno: str, body: str) -> Document:
 
 
 def _elements(body: str) -> Iterator[tuple[str, str]]:
-    """The outermost elements; a tag that is never closed is passed over, since the disks have a few."""
+    """The outermost elements; a tag that is never closed is ignored, since the disks have a few."""
     closings: dict[str, list[re.Match[str]]] = {}
     for closing in CLOSING.finditer(body):
         closings.setdefault(closing[1].lower(), []).append(closing)

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rankwell.collections.lines import first_lines, text_lines
-from rankwell.collections.output import output
+from rankwell.collections.lines import first_lines, output, text_lines
 from rankwell.collections.reading import Reading
 from rankwell.core.errors import FormatError, RankwellError
 from rankwell.core.judgments import Judgment, Judgments
@@ -33,7 +32,7 @@ class TrecQrels:
         return path.is_file() and len(parts) == COLUMNS and NUMBER.fullmatch(parts[3]) is not None
 
     def read(self, path: Path, reading: Reading) -> Iterator[Judgment]:
-        """The judgments."""
+        """Read the judgments."""
         for number, line in text_lines(path, reading):
             parts = columns(line)
             if not parts or parts[0].startswith("#"):
@@ -44,7 +43,7 @@ class TrecQrels:
             yield Judgment(parts[0], parts[2], int(parts[3]))
 
     def write(self, path: Path, judgments: Judgments) -> None:
-        """One line a judgment, with 0 as the iteration."""
+        """Write one line for each judgment, with 0 as the iteration."""
         with output(path) as file:
             for qid, docno, grade in judgments.rows():
                 file.write(f"{spaceless(qid, path, first=True)} 0 {spaceless(docno, path)} {grade}\n".encode())
@@ -57,12 +56,12 @@ def first_row(start: str) -> list[str]:
 
 
 def columns(line: str) -> list[str]:
-    """What stands between ASCII white space, as trec_eval sees it: an id may hold another kind of space."""
+    """The parts between ASCII white space, as in trec_eval: an id may hold another kind of space."""
     return line.split() if line.isascii() else [part.decode() for part in line.encode().split()]
 
 
 def spaceless(name: str, path: Path, *, first: bool = False) -> str:
-    """An id that can stand in a column (and does not make its line a comment)."""
+    """The id; an error where it has white space (or would make its line a comment)."""
     if not name or min(name) <= " " or (first and name.startswith(("#", "\ufeff"))):
         raise RankwellError(f"{path}: expected ids without white space and not starting with #, found {name!r}")
     return name

@@ -1,9 +1,4 @@
-"""TREC runs: `qid Q0 docno rank score tag`. The rank column is not used: scores decide, as in trec_eval.
-
-A run can have millions of lines, so blocks of it are parsed with numpy: where the separators stand tells where the
-columns are, and columns are cut out as fixed-width bytes. Only a block that is not perfectly regular (several spaces,
-CRLF, a comment, a bad line) is first brought into shape line by line, which is also where every mistake is found.
-"""
+"""TREC runs: `qid Q0 docno rank score tag`. Scores decide the order; the rank column is not used."""
 
 from __future__ import annotations
 
@@ -14,30 +9,106 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.collections.decimals import MASKS, WORD, decimals, word_view
 from rankwell.collections.formats.trec_qrels import first_row, is_whole, spaceless
-from rankwell.collections.lines import byte_blocks, byte_lines, in_utf8
-from rankwell.collections.output import output
+from rankwell.collections.lines import byte_blocks, byte_lines, in_utf8, output
 from rankwell.collections.reading import Reading
 from rankwell.core.arrays import TEXT, Floats, Strings
 from rankwell.core.errors import FormatError, Phrase, shown
 from rankwell.core.run import Run
 
+Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+WORD = 8
+MASKS: Words = np.array([(1 << (8 * size)) - 1 for size in range(WORD + 1)], dtype=np.uint64)
+"""The first 0 to 8 bytes of a word."""
+
+MOST_DIGITS = 15  # integers of up to so many digits are exact in 64-bit floats
+POWERS = 10.0 ** np.arange(WORD + 1)
+MINUS = ord("-")
+ONE = np.uint64(1)
+# The same byte eight times.
+ONES, ZEROS, POINTS, NINES_TO_HIGH, HIGH = (
+    np.uint64(0x0101010101010101 * byte) for byte in (1, ord("0"), ord("."), 0x80 - 10, 0x80)
+)
+
+# For a number of so many bytes: how far it is from the end of a word, and zeros ("0") in its place.
+SHIFTS: Words = np.array([8 * min(WORD - size, WORD - 1) for size in range(WORD + 1)], dtype=np.uint64)
+SHIFTED_ZEROS: Words = ZEROS << SHIFTS
+
+
+def word_view(buffer: Bytes, beyond: int) -> Words:
+    """The eight bytes that start at each place of the buffer, as a number; `beyond` zeros follow its end."""
+    padded = np.concatenate((buffer, np.zeros(beyond, dtype=np.uint8)))
+    return np.ndarray((len(padded) - WORD + 1,), dtype="<u8", buffer=padded.data, strides=(1,))
+
+
+def decimals(buffer: Bytes, starts: Places, lengths: Places) -> npt.NDArray[np.float64] | None:
+    """The numbers at these places, each the nearest 64-bit float; None where one is not a plain decimal."""
+    ends = starts + lengths
+    negative = buffer[starts] == MINUS
+    starts = starts + negative
+    windows = word_view(buffer, WORD)
+    words = windows[starts]
+    points = _bytes_that_are(POINTS, words)
+    if not points.all():
+        return None
+    lowest = points & (~points + ONE)
+    before = (np.bitwise_count(lowest - ONE) >> 3).astype(np.int64)  # whole bytes below the lowest mark
+    after = ends - starts - before - 1
+    short = (before >= 1) & (after >= 1) & (after <= WORD) & (before + after <= MOST_DIGITS)
+    if not short.all():
+        return None
+    whole, parts = _digits(words, before), _digits(windows[starts + before + 1], after)
+    if whole is None or parts is None:
+        return None
+    scale = POWERS[after]
+    # A whole number below 2**53 divided by a power of ten below 10**22 is rounded once: the nearest float.
+    found: npt.NDArray[np.float64] = (whole * scale + parts) / scale
+    found[negative] *= -1
+    return found
+
+
+def _bytes_that_are(wanted: np.uint64, words: Words) -> Words:
+    """The high bit of each byte that is the wanted one; bits above the lowest mark may be wrong.
+
+    (Mycroft's test for a zero byte, 1987.)
+    """
+    different = words ^ wanted
+    found: Words = (different - ONES) & ~different & HIGH
+    return found
+
+
+def _digits(words: Words, lengths: Places) -> npt.NDArray[np.float64] | None:
+    """The numbers that the first `lengths` bytes of each word spell; None where one of them is no digit.
+
+    The bytes are shifted to the end of the word, which drops what follows them and puts zeros before them, and then
+    added up in pairs, in fours and in eights (Lemire, "Quickly parsing eight digits", 2018).
+    """
+    digits = (words << SHIFTS[lengths]) - SHIFTED_ZEROS[lengths]
+    if (((digits + NINES_TO_HIGH) | digits) & HIGH).any():
+        return None
+    pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
+    low, high = np.uint64(0x000F424000000064), np.uint64(0x0000271000000001)
+    mask = np.uint64(0x000000FF000000FF)
+    eights = ((pairs & mask) * low + ((pairs >> np.uint64(16)) & mask) * high) >> np.uint64(32)
+    return eights.astype(np.float64)
+
+
 COLUMNS = 6
 EXPECTED = "6 columns (qid Q0 docno rank score tag)"
 BLOCK = 1 << 18
 SPACE, TAB, NEWLINE, COMMENT = b" \t\n#"
-SPARSE = 16  # columns may be so many times as wide as their cells before a block is parsed in halves
-INFINITE = 2.0**128 - 2.0**103  # what is as large as this is infinite as a 32-bit number
-WIDEST = 64  # ids up to this length are kept as fixed-width bytes until the end, which is quicker to reorder
-
-Bytes = npt.NDArray[np.uint8]
+SPARSE = 16  # a block is halved where a column is so many times as wide as its cells
+INFINITE = 2.0**128 - 2.0**103  # from here on a number is infinite in 32 bits
+WIDEST = 64  # ids up to this length stay fixed-width bytes until the end, which are faster to reorder
 
 
 class TrecRun:
     """Six columns separated by spaces or tabs; lines that start with # are comments.
 
-    What stands after the tag is reserved by trec_eval, and passed over as it does.
+    Text after the tag is reserved by trec_eval, and ignored as there.
     """
 
     name = "trec"
@@ -46,14 +117,14 @@ class TrecRun:
     def recognises(self, path: Path, start: str) -> bool:
         """Whether the first line that is not a comment has six columns (or more, and a rank in its place).
 
-        With Q0 in its place it is a run whatever else it lacks, which `read` names with its line.
+        With Q0 in the second column it is a run, whose other mistakes `read` reports.
         """
         parts = first_row(start)
         in_shape = len(parts) == COLUMNS or (len(parts) > COLUMNS and is_whole(parts[3]))
         return path.is_file() and (in_shape or parts[1:2] == ["Q0"])
 
     def read(self, path: Path, reading: Reading) -> Run:
-        """The whole run. Its tag is that of the first line."""
+        """Read the run; its tag is that of the first line."""
         blocks: list[Rows] = []
         for first, raw in byte_blocks(path, reading, BLOCK):
             block = in_utf8(path, first, raw, reading)
@@ -67,7 +138,7 @@ class TrecRun:
         return _run(path, blocks, reading)
 
     def write(self, path: Path, run: Run) -> None:
-        """Ranks from 1; scores with just enough digits to read back the same 32-bit number."""
+        """Write ranks from 1, and scores with just enough digits to read back the same 32-bit number."""
         tag = spaceless("_".join(run.tag.split()) or "rankwell", path).encode()
         with output(path) as file:
             for qid, ranking in run.rankings():
@@ -96,16 +167,16 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class _Queries:
-    """Where each query's rows are: row i belongs to the query `ids[codes[i]]`, which has `sizes[codes[i]]` of them."""
+    """The rows of each query: row i belongs to the query `ids[codes[i]]`, which has `sizes[codes[i]]` rows."""
 
     ids: list[str]
     sizes: list[int]
     codes: npt.NDArray[np.int32]
-    together: bool  # whether each query's rows stand together
+    together: bool  # whether each query's rows are contiguous
 
 
 def parsed(block: bytes) -> list[Rows] | None:
-    """The rows of a perfectly regular block, else None."""
+    """The rows of a regular block; None for any other block."""
     if not block:
         return None
     buffer = np.frombuffer(block, dtype=np.uint8)
@@ -119,7 +190,7 @@ def parsed(block: bytes) -> list[Rows] | None:
     if (buffer[cells[0].starts] == COMMENT).any():
         return None
     if lines > 1 and max(int(column.lengths.max()) for column in cells) * lines > SPARSE * len(block):
-        # One giant cell would make every cell giant.
+        # One giant cell would make the whole column as wide.
         middle = int(ends[lines // 2 - 1, -1]) + 1
         first, second = parsed(block[:middle]), parsed(block[middle:])
         return None if first is None or second is None else first + second
@@ -193,7 +264,7 @@ def _run(path: Path, blocks: list[Rows], reading: Reading) -> Run:
 
 
 def _queries(columns: list[npt.NDArray[np.bytes_]]) -> _Queries:
-    """Codes for the query ids, by first appearance; only places where the id changes are looked at in Python."""
+    """Codes for the query ids, by first appearance; Python handles only the places where the id changes."""
     codes: dict[bytes, int] = {}
     sizes: list[int] = []
     parts, last, together = [], -1, True
@@ -212,7 +283,7 @@ def _queries(columns: list[npt.NDArray[np.bytes_]]) -> _Queries:
 
 
 def _doubles(queries: _Queries, docnos: Strings, hashes: list[npt.NDArray[np.uint64]]) -> dict[int, str]:
-    """The rows (with their documents) that a query has had before. Equal hashes are only a hint: the ids decide."""
+    """The rows whose document the query has already. Rows with equal hashes are compared by id."""
     keys = _keys(queries, hashes)
     keys.sort()
     suspects = keys[1:][keys[1:] == keys[:-1]]
@@ -239,7 +310,7 @@ def _keys(queries: _Queries, hashes: list[npt.NDArray[np.uint64]]) -> npt.NDArra
 
 
 def _tell_doubles(path: Path, doubles: list[tuple[str, str]], reading: Reading) -> None:
-    """A problem for each line that repeats a document; the file is read once more, only to say where."""
+    """Report each line that repeats a document; the file is read again for the line numbers."""
     wanted = {(qid.encode(), docno.encode()) for qid, docno in doubles}
     seen = set[tuple[bytes, bytes]]()
     for number, line in enumerate(byte_lines(path, reading.unseen), 1):
@@ -271,7 +342,7 @@ def _regular(path: Path, first: int, block: bytes, reading: Reading) -> bytes:
 
 
 def _mistake(parts: list[bytes]) -> str | None:
-    """What was expected of a line instead, or None where it is as it should be."""
+    """The expectation that a line violates, or None where it is correct."""
     if len(parts) < COLUMNS or (len(parts) > COLUMNS and not parts[3].isdigit()):
         return EXPECTED
     try:

@@ -1,20 +1,19 @@
-"""The documents of one window that may be among the best: `found` (places in the window) and `scores`, in step."""
-
-# ruff: noqa: PLR0917 -- kernels take plain arrays, see the package
+"""The documents of one window that may be among the best: `found` (positions in the window) and `scores`, parallel."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankwell.index.kernels.keys import key_of
-from rankwell.index.kernels.postings import reached
-from rankwell.index.kernels.types import compiled, whole
-from rankwell.index.layout import WINDOW, Array
+from rankwell.index.blocks import WINDOW, Array
+from rankwell.index.kernels.types import compiled, key_of, reached, whole
 
-# Sums are looked at in blocks of this size, which become a few vector instructions, and where needed in strides.
+# ruff: noqa: PLR0917 -- kernels take plain arrays, see the package
+
+
+# Sums are scanned in blocks of this size, which compile to a few vector instructions, and where needed in strides.
 BLOCK = 128
 STRIDE = 16
-DENSE = 8  # a lookup goes through a list that is at most so many times as long as the candidates
+DENSE = 8  # a lookup walks a list that is at most this many times as long as the candidates
 
 
 @compiled
@@ -31,7 +30,7 @@ def take_single(
     documents: Array, base: int, impacts: Array, shift: int, start: int, end: int, unit: float, needed: float,
     found: Array, scores: Array,
 ) -> int:  # fmt: skip
-    """The documents of one list that reach what is needed; how many."""
+    """Collect the documents of one list that reach the needed score; return their number."""
     count = 0
     for at in range(start, end):
         score = unit * np.float32(impacts[at + shift])
@@ -46,7 +45,7 @@ def take_listed(
     documents: Array, base: int, start: int, end: int, needed: float, sums: Array, found: Array, scores: Array,
     count: int,
 ) -> int:  # fmt: skip
-    """Collect the sums at a list's documents, and clear them; how many there are now."""
+    """Collect the sums at a list's documents, and clear them; return the new number of candidates."""
     for at in range(start, end):
         local = whole(documents[at]) - base
         score = sums[local]
@@ -62,10 +61,10 @@ def take_listed(
 def take_all(
     needed: float, sums: Array, bits: Array, found: Array, scores: Array, cell: Array, cell_bits: Array
 ) -> int:
-    """Collect all sums of a window that reach what is needed, and clear them; how many.
+    """Collect all sums of a window that reach the needed score, and clear them; return their number.
 
-    Positive floats compare as their bits do, and a maximum of whole numbers needs no care for NaN: the compiler makes
-    vector instructions of it.
+    Positive floats compare as their bits do, and a maximum of integers need not handle NaN: the compiler
+    vectorises it.
     """
     cell[0] = max(needed, 0.0)
     least = max(np.int32(cell_bits[0]), np.int32(1))
@@ -95,7 +94,7 @@ def look_up(
     documents: Array, base: int, impacts: Array, shift: int, start: int, end: int, unit: float,
     found: Array, scores: Array, marks: Array, count: int, rising: bool,
 ) -> None:  # fmt: skip
-    """Add a list's part to the candidates that are in it, and mark those."""
+    """Add a list's part to the candidates in it, and mark those."""
     walk = rising and count * DENSE >= end - start
     low = start
     for place in range(count):
@@ -112,14 +111,14 @@ def look_up(
 
 @compiled
 def clear(documents: Array, base: int, start: int, end: int, sums: Array) -> None:
-    """Set the sums of a list's documents back."""
+    """Reset the sums of a list's documents."""
     for at in range(start, end):
         sums[whole(documents[at]) - base] = 0
 
 
 @compiled
 def add_sums(sums: Array, found: Array, scores: Array, count: int) -> int:
-    """Keep the candidates that have a sum, and add it to their scores; how many."""
+    """Keep the candidates with a sum, and add it to their scores; return their number."""
     kept = 0
     for place in range(count):
         part = sums[found[place]]
@@ -131,7 +130,7 @@ def add_sums(sums: Array, found: Array, scores: Array, count: int) -> int:
 
 @compiled
 def narrowed(found: Array, scores: Array, count: int, needed: float) -> int:
-    """Keep the candidates that still can win; how many."""
+    """Keep the candidates that can still win; return their number."""
     kept = 0
     for place in range(count):
         score = scores[place]
@@ -143,7 +142,7 @@ def narrowed(found: Array, scores: Array, count: int, needed: float) -> int:
 
 @compiled
 def marked(found: Array, scores: Array, marks: Array, count: int) -> int:
-    """Keep the candidates that are marked, and clear the marks; how many."""
+    """Keep the marked candidates, and clear the marks; return their number."""
     kept = 0
     for place in range(count):
         found[kept] = found[place]
@@ -155,7 +154,7 @@ def marked(found: Array, scores: Array, marks: Array, count: int) -> int:
 
 @compiled
 def unmasked(mask: Array, first: int, found: Array, scores: Array, count: int) -> int:
-    """Keep the candidates that may be found; how many."""
+    """Keep the candidates that the mask allows; return their number."""
     kept = 0
     for place in range(count):
         found[kept] = found[place]
@@ -166,7 +165,7 @@ def unmasked(mask: Array, first: int, found: Array, scores: Array, count: int) -
 
 @compiled
 def push(keys: Array, total: int, first: int, found: Array, scores: Array, count: int, cell: Array, bits: Array) -> int:
-    """Put the candidates of a window among the best so far; how many these are now."""
+    """Add the candidates of a window to the best so far; return the new number of these."""
     for place in range(count):
         keys[total + place] = key_of(scores[place], first + found[place], cell, bits)
     return total + count

@@ -1,15 +1,14 @@
-"""AND: the best documents that hold all of a query's terms, each in any of the searched fields.
+"""AND: the best documents with all of a query's terms, each in any of the searched fields.
 
-Window by window: the term with the fewest postings brings the candidates in, the others are looked up, the next rarest
-first; candidates that a term lacks or that cannot reach the threshold any more are dropped on the way.
+Window by window: the term with the fewest postings gives the candidates, the others are looked up, the next rarest
+first; candidates without a term, or unable to reach the threshold, are dropped on the way.
 """
-
-# ruff: noqa: PLR0917, PLR0912, PLR0915, C901 -- one loop over windows whose steps share a dozen arrays
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankwell.index.blocks import WINDOW, Array
 from rankwell.index.kernels.candidates import (
     accumulate,
     add_sums,
@@ -23,18 +22,19 @@ from rankwell.index.kernels.candidates import (
     take_single,
     unmasked,
 )
-from rankwell.index.kernels.postings import reached
 from rankwell.index.kernels.selection import EXACT, longest, open_lists, rescore, shrink
-from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, Scope, compiled, whole
-from rankwell.index.layout import WINDOW, Array
+from rankwell.index.kernels.types import Arrays, Impacts, KernelModel, Lines, Scope, compiled, reached, whole
+
+# ruff: noqa: PLR0917, PLR0912, PLR0915, C901 -- one loop over windows whose steps share a dozen arrays
+
 
 LONGER = 24
-REWALK = 512  # so few postings are walked again to collect their documents; more, and the window is scanned
+REWALK = 512  # so few postings are walked again to collect their documents; with more, the window is scanned
 
 
 @compiled
 def search_and(
-    arrays: Arrays, impacts: Impacts, lines: Lines, model: Model, scope: Scope, windows: int,
+    arrays: Arrays, impacts: Impacts, lines: Lines, model: KernelModel, scope: Scope, windows: int,
     thresholds: Array, out: Array, counts: Array,
 ) -> None:  # fmt: skip
     """The k best documents of each query."""
@@ -66,7 +66,7 @@ def search_and(
         total, window = 0, -1
         while window + 1 < windows:
             window += 1
-            if size == groups and rows[driver] < 0:  # straight to its next document
+            if size == groups and rows[driver] < 0:  # skip to its next document
                 if cursors[driver] >= stops[driver]:
                     break
                 window = max(window, whole(docs32[cursors[driver]]) // WINDOW)
@@ -135,7 +135,7 @@ def search_and(
             for place in range(1, groups):
                 if count == 0:
                     break
-                # Walking a list is quick, looking a document up in it is not.
+                # Walking a list is fast, looking up a document in it is slow.
                 walk = postings[order[place]] <= LONGER * count
                 for i in range(size):
                     if members[i] != order[place]:
@@ -174,12 +174,12 @@ def search_and(
                         elif members[i] == order[place]:
                             clear(docs32, base, starts[i], ends[i], sums)
                 rest -= gives[order[place]]
-                # `rest` has been added to and taken from: a little less than the difference is asked for.
+                # `rest` was added to and subtracted from: the test uses slightly less than the difference.
                 count = narrowed(found, scores, count, (threshold - rest) * EXACT)
             total = push(keys, total, base, found, scores, count, cell, bits)
             if total > k + (k >> 1) + 16:
                 total, threshold = shrink(keys, total, k, slack, threshold, cell, bits)
-                if total > k + WINDOW:  # very many that are almost equal
+                if total > k + WINDOW:  # very many almost equal ones
                     total = rescore(arrays, lines, model, windows, query, keys, total, k, cell, bits)
         if total > k:
             total, threshold = shrink(keys, total, k, slack, threshold, cell, bits)

@@ -1,16 +1,15 @@
-"""OR: the best documents that hold any of a query's terms.
+"""OR: the best documents with any of a query's terms.
 
 Window by window: skipped where the lists' bounds together cannot reach the threshold. Else the lists are split as
-MaxScore does it: those whose bounds together stay below the threshold are not essential, and are only looked up for
-documents that another list has brought in, the strongest first, while the candidates become fewer.
+in MaxScore: those whose bounds together stay below the threshold are not essential, and are only looked up for
+documents from another list, the strongest first, while the candidates become fewer.
 """
-
-# ruff: noqa: PLR0917, PLR0912, PLR0915, C901 -- one loop over windows whose steps share a dozen arrays
 
 from __future__ import annotations
 
 import numpy as np
 
+from rankwell.index.blocks import WINDOW, Array
 from rankwell.index.kernels.candidates import (
     accumulate,
     look_up,
@@ -22,16 +21,18 @@ from rankwell.index.kernels.candidates import (
     unmasked,
 )
 from rankwell.index.kernels.selection import EXACT, longest, open_lists, rescore, shrink
-from rankwell.index.kernels.types import Arrays, Impacts, Lines, Model, Scope, compiled, whole
-from rankwell.index.layout import WINDOW, Array
+from rankwell.index.kernels.types import Arrays, Impacts, KernelModel, Lines, Scope, compiled, whole
+
+# ruff: noqa: PLR0917, PLR0912, PLR0915, C901 -- one loop over windows whose steps share a dozen arrays
+
 
 LONGER = 16
-REWALK = 256  # so few postings are walked again to collect their documents; more, and the window is scanned
+REWALK = 256  # so few postings are walked again to collect their documents; with more, the window is scanned
 
 
 @compiled
 def search_or(
-    arrays: Arrays, impacts: Impacts, lines: Lines, model: Model, scope: Scope, windows: int,
+    arrays: Arrays, impacts: Impacts, lines: Lines, model: KernelModel, scope: Scope, windows: int,
     thresholds: Array, out: Array, counts: Array,
 ) -> None:  # fmt: skip
     """The k best documents of each query."""
@@ -60,8 +61,8 @@ def search_or(
         total = 0
         for window in range(windows):
             base = window * WINDOW
-            # Where each list is in the window, and what it can give. Rare lists are short there, and always walked;
-            # the others are put in order of what they can give, the least first.
+            # The part of each list in the window, and its bound. Rare lists are short there, and always walked;
+            # the others are sorted by bound, the lowest first.
             reachable, listed, walked, postings, last = 0.0, 0, 0, 0, 0
             for i in range(size):
                 if rows[i] >= 0:
@@ -91,7 +92,7 @@ def search_or(
                         reachable += tops[i]
             if reachable < threshold or (listed == 0 and walked == 0):
                 continue
-            spare, rest = 0, 0.0  # lists that are not essential, and what they can give
+            spare, rest = 0, 0.0  # lists that are not essential, and their bounds
             while spare < listed and rest + bounds[order[spare]] < threshold:
                 rest += bounds[order[spare]]
                 spare += 1
@@ -101,8 +102,8 @@ def search_or(
                 postings += ends[last] - starts[last]
             if walked == 0:
                 continue
-            # Walking a list is quick, looking a document up in it is not: lists that are not much longer than what
-            # is walked anyway are walked too.
+            # Walking a list is fast, looking up a document in it is slow: lists that are not much longer than the part
+            # that is walked anyway are walked too.
             while spare > 0 and ends[order[spare - 1]] - starts[order[spare - 1]] <= LONGER * postings:
                 spare -= 1
                 last = order[spare]
@@ -142,12 +143,12 @@ def search_or(
                 i = order[spare]
                 look_up(docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count, rising)
                 rest -= bounds[i]
-                # `rest` has been added to and taken from: a little less than the difference is asked for.
+                # `rest` was added to and subtracted from: the test uses slightly less than the difference.
                 count = narrowed(found, scores, count, (threshold - rest) * EXACT)
             total = push(keys, total, base, found, scores, count, cell, bits)
             if total > k + (k >> 1) + 16:
                 total, threshold = shrink(keys, total, k, slack, threshold, cell, bits)
-                if total > k + WINDOW:  # very many that are almost equal
+                if total > k + WINDOW:  # very many almost equal ones
                     total = rescore(arrays, lines, model, windows, query, keys, total, k, cell, bits)
         if total > k:
             total, threshold = shrink(keys, total, k, slack, threshold, cell, bits)

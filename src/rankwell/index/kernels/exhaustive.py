@@ -1,16 +1,24 @@
-"""Scoring every posting of every list, term at a time: for any weights, negative ones too, and any number of terms."""
-
-# ruff: noqa: PLR0917, PLR0912, C901 -- one loop over windows whose steps share a dozen arrays
+"""Score every posting of every list, term at a time: for any weights, also negative ones, and any number of terms."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankwell.index.kernels.keys import keep_best, key_of
-from rankwell.index.kernels.postings import large_frequency
+from rankwell.index.blocks import LARGE, WINDOW, Array
 from rankwell.index.kernels.selection import longest
-from rankwell.index.kernels.types import Arrays, Lines, Model, Scope, compiled, whole
-from rankwell.index.layout import LARGE, WINDOW, Array
+from rankwell.index.kernels.types import (
+    Arrays,
+    KernelModel,
+    Lines,
+    Scope,
+    compiled,
+    keep_best,
+    key_of,
+    large_frequency,
+    whole,
+)
+
+# ruff: noqa: PLR0917, PLR0912, C901 -- one loop over windows whose steps share a dozen arrays
 
 
 @compiled
@@ -19,7 +27,7 @@ def score_list(
     start: int, end: int, weight: float, k1: float, b: float, average: float, group: int,
     sums: Array, reached: Array,
 ) -> None:  # fmt: skip
-    """Add a list's part of a window to the sums. `group` -1: any term will do, else those before it must be there."""
+    """Add a list's part of a window to the sums. `group` -1: any term suffices, else earlier groups must match too."""
     for at in range(start, end):
         local = whole(documents[at]) - base
         frequency = whole(frequencies[at + shift])
@@ -35,9 +43,9 @@ def score_list(
 
 @compiled
 def search_all(
-    arrays: Arrays, lines: Lines, model: Model, scope: Scope, windows: int, every: bool, out: Array, counts: Array
+    arrays: Arrays, lines: Lines, model: KernelModel, scope: Scope, windows: int, every: bool, out: Array, counts: Array
 ) -> None:
-    """The k best documents of each query, those that hold any or every one of its terms."""
+    """The k best documents of each query, with any or with every one of its terms."""
     docs16, docs32, directory, lengths = arrays.docs16, arrays.docs32, arrays.directory, arrays.lengths
     frequencies, large_at, large = arrays.frequencies, arrays.large_at, arrays.large
     k1, b, averages = model.k1, model.b, model.averages

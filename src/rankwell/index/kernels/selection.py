@@ -1,27 +1,38 @@
-"""From candidates to the k best: dropping what is beaten for certain, and scoring the rest exactly."""
-
-# ruff: noqa: PLR0917 -- kernels take plain arrays, see the package
+"""From candidates to the k best: drop those that are certainly beaten, and score the rest exactly."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rankwell.index.kernels.impacts import FULL
-from rankwell.index.kernels.keys import LOW, keep_best, key_of, score_of
-from rankwell.index.kernels.postings import large_frequency, reached
-from rankwell.index.kernels.types import Arrays, Lines, Model, compiled, whole
-from rankwell.index.layout import LARGE, WINDOW, Array
+from rankwell.index.blocks import LARGE, WINDOW, Array
+from rankwell.index.kernels.types import (
+    FULL,
+    LOW,
+    Arrays,
+    KernelModel,
+    Lines,
+    compiled,
+    keep_best,
+    key_of,
+    large_frequency,
+    reached,
+    score_of,
+    whole,
+)
 
-# What sums of impacts may be too high by, besides `slack`: see RAISED.
+# ruff: noqa: PLR0917 -- kernels take plain arrays, see the package
+
+
+# The error of sums of impacts, besides `slack`: see RAISED.
 LOWERED = 1.0 - 3e-5
-# Rounding of float32 sums of up to 64 lists, with room to spare: sums are raised by this share.
+# Rounding error of float32 sums of up to 64 lists, with a margin: sums are raised by this fraction.
 RAISED = 1.0 + 1e-5
 EXACT = 1.0 - 1e-6  # a float32 score may have been rounded up
 
 
 @compiled
 def longest(queries: Array) -> int:
-    """The most lines that a query has; a loop compiles in a tenth of the time that numpy's functions take."""
+    """The largest number of lines of a query; a loop compiles ten times as fast as numpy's functions."""
     most = 0
     for query in range(len(queries) - 1):
         most = max(most, whole(queries[query + 1] - queries[query]))
@@ -33,7 +44,7 @@ def open_lists(
     lists: Array, first: int, size: int, rows: Array, cursors: Array, stops: Array, shifts: Array, units: Array,
     tops: Array,
 ) -> float:  # fmt: skip
-    """Set down where the lists of a query are and what they give; by how much their impacts were rounded up at most."""
+    """Store positions and bounds of a query's lists; return the largest rounding-up of their impacts."""
     slack = 0.0
     for i in range(size):
         own = lists[first + i]
@@ -47,10 +58,10 @@ def open_lists(
 
 @compiled
 def rescore(
-    arrays: Arrays, lines: Lines, model: Model, windows: int, query: int, keys: Array, total: int, k: int,
+    arrays: Arrays, lines: Lines, model: KernelModel, windows: int, query: int, keys: Array, total: int, k: int,
     cell: Array, bits: Array,
 ) -> int:  # fmt: skip
-    """Give the candidates their exact scores (float64, summed in the order of the lines), keep the k best of them."""
+    """Compute the candidates' exact scores (float64, summed in the order of the lines), and keep the k best."""
     docs16, docs32, directory, lengths = arrays.docs16, arrays.docs32, arrays.directory, arrays.lengths
     frequencies, large_at, large = arrays.frequencies, arrays.large_at, arrays.large
     k1, b = model.k1, model.b
@@ -90,7 +101,7 @@ def rescore(
 def shrink(
     keys: Array, total: int, k: int, slack: float, threshold: float, cell: Array, bits: Array
 ) -> tuple[int, float]:
-    """Drop candidates that k others beat for certain; how many are left, and the threshold that new ones must reach."""
+    """Drop candidates that k others certainly beat; return the number left, and the threshold for new ones."""
     keep_best(keys, total, k)
     threshold = max(threshold, score_of(keys[k - 1], cell, bits) * LOWERED - slack)
     least = key_of(threshold, 0xFFFFFFFF, cell, bits)

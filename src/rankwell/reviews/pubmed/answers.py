@@ -1,4 +1,4 @@
-"""Answers that were given once: kept in one file, found again by what was asked, never half-written."""
+"""A cache of the service's answers by request, in one SQLite file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 from rankwell.core import RankwellError, fingerprint
 
 ANSWERS = "CREATE TABLE IF NOT EXISTS answers (request TEXT PRIMARY KEY, answer BLOB NOT NULL) WITHOUT ROWID"
-# Numbers are never used again: two processes may take care of the same answer.
+# Ids are never reused: two processes may handle the same answer.
 RECEIVED = """CREATE TABLE IF NOT EXISTS received
               (number INTEGER PRIMARY KEY AUTOINCREMENT, request TEXT NOT NULL, answer BLOB NOT NULL)"""
 NAME = "answers.sqlite"
@@ -22,7 +22,7 @@ PATIENCE = 60.0  # seconds to wait for another process that writes
 
 
 class Received(NamedTuple):
-    """An answer as it came, which nobody has looked at yet."""
+    """A raw answer that was not parsed yet."""
 
     number: int
     request: dict[str, str]
@@ -30,12 +30,12 @@ class Received(NamedTuple):
 
 
 class AnswerCache:
-    """Answers by request in a folder. What `receive` and `put` were given is on the disk when they return.
+    """A cache of answers by request. `receive` and `put` return when the data are on the disk.
 
-    An answer is first received, as it came, and kept under its request once it has been read: so a kill in between
-    loses nothing, and an answer that cannot be read is never found.
+    A raw answer is stored first, and stored under its request once it was parsed: so a kill in between
+    loses nothing, and an unreadable answer is never returned.
 
-    A request is a mapping without what says who asked, so that a recorded cache can be handed to others. The file is
+    A request holds neither e-mail nor API key, so that a recorded cache can be given to others. The file is
     SQLite's: hundreds of thousands of small answers would otherwise be as many files. Threads may share a cache, and so
     may processes.
     """
@@ -64,7 +64,7 @@ class AnswerCache:
             return int(rows.fetchone()[0])
 
     def get(self, request: Mapping[str, str]) -> bytes | None:
-        """The answer to a request, or None where it was not asked before (or what was kept is damaged)."""
+        """The answer to a request; None where there is none or it is damaged."""
         try:
             with self._lock:
                 found = self._file.execute(
@@ -77,12 +77,12 @@ class AnswerCache:
             raise RankwellError(f"{self.path}: cannot be read: {error}") from error
 
     def put(self, request: Mapping[str, str], answer: bytes) -> None:
-        """Keep an answer; one that is there already is replaced."""
+        """Store an answer; an earlier one is replaced."""
         with self._writing() as file:
             _insert(file, request, answer)
 
     def receive(self, request: Mapping[str, str], answer: bytes) -> Received:
-        """Take an answer as it came, before anything is done with it."""
+        """Store a raw answer before it is parsed."""
         given = dict(request)
         with self._writing() as file:
             row = file.execute(
@@ -91,26 +91,26 @@ class AnswerCache:
         return Received(int(row.lastrowid or 0), given, answer)
 
     def received(self) -> list[Received]:
-        """What was received and not sorted, since a kill came between the two."""
+        """The raw answers that were not sorted because of a kill."""
         with self._lock:
             rows = self._file.execute("SELECT number, request, answer FROM received ORDER BY number").fetchall()
         return [Received(number, json.loads(request), zlib.decompress(answer)) for number, request, answer in rows]
 
     def sort(self, received: Received, answers: Iterable[tuple[Mapping[str, str], bytes]] = ()) -> None:
-        """Keep what an answer told under the requests that it answers, instead of the answer as it came."""
+        """Replace a raw answer by the answers to its requests."""
         with self._writing() as file:
             for request, answer in answers:
                 _insert(file, request, answer)
             file.execute("DELETE FROM received WHERE number = ?", (received.number,))
 
     def close(self) -> None:
-        """Let go of the file; not under the hands of a thread that is reading, which SQLite would not survive."""
+        """Close the file, when no thread reads it any more (SQLite would crash)."""
         with self._lock:
             self._file.close()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it is on the disk when the block ends, or nothing."""
+        """A transaction: on the disk when the block ends, or rolled back."""
         try:
             with self._lock:
                 self._file.execute("BEGIN IMMEDIATE")

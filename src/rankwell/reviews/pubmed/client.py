@@ -1,7 +1,4 @@
-"""A client for NCBI's E-utilities: search PubMed, fetch articles, and never ask the same thing twice.
-
-https://www.ncbi.nlm.nih.gov/books/NBK25499/ describes the service.
-"""
+"""A client for NCBI's E-utilities: search PubMed, fetch articles, cache all answers."""
 
 from __future__ import annotations
 
@@ -13,13 +10,19 @@ from pathlib import Path
 from typing import Self, TypeAlias
 
 from rankwell.core import Document, ParameterError, RankwellError, fingerprint, home
-from rankwell.reviews.pubmed.account import Account
 from rankwell.reviews.pubmed.answers import AnswerCache, Received
-from rankwell.reviews.pubmed.replies import SearchResult, article_document, articles, search_result
-from rankwell.reviews.pubmed.transport import Throttle, Transport
+from rankwell.reviews.pubmed.transport import (
+    Account,
+    SearchResult,
+    Throttle,
+    Transport,
+    article_document,
+    articles,
+    search_result,
+)
 
 NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
-MOST_FOUND = 10_000  # PubMed gives no more ids than that for a search
+MOST_FOUND = 10_000  # most ids of a search that PubMed returns
 ARTICLES_AT_ONCE = 200
 SEARCHES_AT_ONCE = 3  # an answer takes longer than the pause between two requests
 PMID = re.compile(r"[1-9][0-9]{0,8}")
@@ -31,9 +34,9 @@ Answered: TypeAlias = tuple[Mapping[str, str], bytes]
 
 
 class EUtilities:
-    """PubMed, asked politely: at NCBI's rate, with pauses after trouble, and every answer kept in a cache.
+    """PubMed at NCBI's allowed rate, with retries, and with a cache of all answers.
 
-    With `offline` only the cache answers, so that a recorded one repeats a run anywhere.
+    With `offline` only the cache is used, so that a recorded cache reproduces a run anywhere.
     """
 
     def __init__(
@@ -49,13 +52,13 @@ class EUtilities:
         self.transport = transport or Transport(NCBI, Throttle(self.account.rate))
         self.requests = 0
         """How many requests were sent, attempts not counted."""
-        for received in cache.received():  # before a kill, by whoever had this cache then
+        for received in cache.received():  # left by a process that was killed
             with contextlib.suppress(RankwellError):
                 self._sort(received)
 
     @classmethod
     def open(cls, cache: Path | str | None = None, *, base_url: str = NCBI, offline: bool = False) -> Self:
-        """With a cache in this folder (else under RANKWELL_HOME), and the account of the environment."""
+        """A client with a cache in this folder (default: under RANKWELL_HOME) and the account of the environment."""
         account = Account.from_environment()
         base = base_url if base_url.endswith("/") else f"{base_url}/"
         transport = Transport(base, Throttle(account.rate))
@@ -67,8 +70,11 @@ class EUtilities:
     def __exit__(self, *_: object) -> None:
         self.cache.close()
 
+    def __repr__(self) -> str:
+        return f"EUtilities({self.transport.base_url!r}{', offline' if self.offline else ''})"
+
     def fingerprint(self) -> str:
-        """Results depend on the service, not on who asks it or how."""
+        """Fingerprint of the service: results do not depend on the account."""
         return fingerprint(["E-utilities", self.transport.base_url])
 
     def search(
@@ -88,13 +94,13 @@ class EUtilities:
         return search_result(answer)
 
     def search_all(self, terms: Sequence[str], most: int = 20) -> list[SearchResult]:
-        """Several searches side by side, still at the rate that NCBI allows; the first that fails ends them all."""
+        """Several searches in parallel, at NCBI's allowed rate; the first failure ends them all."""
         self.transport.stopped.clear()
         pool = ThreadPoolExecutor(SEARCHES_AT_ONCE)
         try:
             searches = [pool.submit(self.search, term, most) for term in terms]
             for search in wait(searches, return_when=FIRST_EXCEPTION).done:
-                search.result()  # which raises what went wrong, also where an earlier search still waits
+                search.result()  # raises its error, also where an earlier search still waits
             return [search.result() for search in searches]
         except BaseException:
             self.transport.stopped.set()
@@ -116,12 +122,12 @@ class EUtilities:
         return {pmid: document for pmid, document in found if document is not None}
 
     def _fetched(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """Articles that are not in the cache; one that PubMed does not send is kept as nothing."""
+        """Fetch articles that are not in the cache; missing ones are cached as empty."""
         found = self._ask(_article(",".join(ids)), f"{len(ids)} articles, the first {ids[0]}")
         return {article["id"]: answer for article, answer in found}
 
     def _ask(self, request: Mapping[str, str], what: str) -> list[Answered]:
-        """Ask, and keep what is told. An answer is on the disk before it is looked at, and then not asked for again."""
+        """Send a request and cache the answer. It is on the disk before it is parsed, and not requested again."""
         if self.offline:
             raise RankwellError(f"{self.cache.path}: offline, and the recorded answers have none for {what}")
         self.requests += 1
@@ -130,7 +136,7 @@ class EUtilities:
         return self.transport.ask(request["page"], form, lambda came: self._sort(self.cache.receive(request, came)))
 
     def _sort(self, received: Received) -> list[Answered]:
-        """Keep what an answer tells; one that is broken or an error is dropped, so that it can be asked for again."""
+        """Cache the answers of a raw answer; a broken one or an error is dropped, so that it can be requested again."""
         try:
             found = _told(received.request, received.answer)
         except RankwellError:
@@ -141,7 +147,7 @@ class EUtilities:
 
 
 def _told(request: Mapping[str, str], answer: bytes) -> list[Answered]:
-    """The requests that an answer answers: a search has one, and many articles are asked for at once."""
+    """The single requests of an answer with their answers: one for a search, one per article for a fetch."""
     if request["page"] == SEARCH:
         search_result(answer)
         return [(request, answer)]
@@ -154,9 +160,25 @@ def _article(pmid: str) -> dict[str, str]:
 
 
 def _between(since: str, until: str) -> dict[str, str]:
-    """Publication dates as E-utilities want them: both, with slashes."""
+    """The parameters for publication dates: both, with slashes."""
     for name, date in (("since", since), ("until", until)):
         if date and not DATE.fullmatch(date):
             raise ParameterError(name, expected="a date such as 2015, 2015-03 or 2015-03-12", found=date)
     dates = {"mindate": since or "1000", "maxdate": until or "3000"}
     return {"datetype": "pdat", **{name: date.replace("-", "/") for name, date in dates.items()}}
+
+
+OPERATORS = re.compile(r"\b(AND|OR|NOT)\b")
+# Field tags, phrases, truncation, groups, ranges and dates: all of PubMed's syntax that plain text can contain.
+SYNTAX = re.compile(r"[\[\]\"“”(){}*:/\\&|#=<>+~^!?;,]+")
+
+
+def title_term(text: str) -> str:
+    """The words of a text, without PubMed's search syntax.
+
+    PubMed searches for all of them in any field, with synonyms: a title finds its own article even
+    where the two sources write it a little differently.
+    """
+    words = SYNTAX.sub(" ", text).split()
+    plain = (word.strip(".'`-_") for word in words)
+    return " ".join(OPERATORS.sub(lambda found: found[0].lower(), word) for word in plain if word)

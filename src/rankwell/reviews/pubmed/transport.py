@@ -1,8 +1,9 @@
-"""Sending a request: not too often, with patience, and again where the service was busy."""
+"""Send requests to NCBI: with an e-mail address, at the allowed rate, with retries."""
 
 from __future__ import annotations
 
 import http.client
+import os
 import threading
 import time
 import urllib.error
@@ -12,12 +13,90 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
+from xml.etree.ElementTree import Element, tostring
 
 from rankwell import __version__
-from rankwell.core import ParameterError, RankwellError
-from rankwell.reviews.pubmed.replies import ServiceError
+from rankwell.collections.formats.pubmed_xml import ARTICLES, pubmed_document
+from rankwell.collections.safe_xml import elements, text_of
+from rankwell.core import Document, FormatError, ParameterError, RankwellError
 
-PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses after which asking again may help
+SEARCH_ANSWER = "PubMed's answer to a search"
+FETCH_ANSWER = "PubMed's answer to a request for articles"
+# Errors of a wrong request: a retry would give the same answer.
+FINAL = ("empty term", "invalid uid", "id list is empty", "api key", "invalid db", "cannot be parsed")
+
+
+class ServiceError(RankwellError):
+    """A temporary error of the service; a retry may help."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The ids in the service's order, the total number of matches, and warnings (ignored words)."""
+
+    ids: tuple[str, ...]
+    count: int
+    remarks: tuple[str, ...] = ()
+
+
+def search_result(answer: bytes) -> SearchResult:
+    """Parse an answer of esearch; raises ServiceError where it is broken or a temporary error."""
+    found = _first(answer, "eSearchResult", SEARCH_ANSWER)
+    _refuse_errors(found)
+    count = text_of(found.find("Count"))
+    if not count.isdecimal():
+        raise ServiceError(f"{SEARCH_ANSWER}: expected a count, found none")
+    remarks = [
+        f"{part.tag}: {text_of(part)}" for name in ("ErrorList", "WarningList") for part in found.findall(f"{name}/*")
+    ]
+    ids = dict.fromkeys(filter(None, (text_of(part) for part in found.findall("IdList/Id"))))
+    return SearchResult(tuple(ids), int(count), tuple(remarks))
+
+
+def articles(answer: bytes) -> dict[str, bytes]:
+    """The articles of an answer of efetch by PMID, each as separate XML; raises ServiceError where it is broken."""
+    found: dict[str, bytes] = {}
+    root = False
+    try:
+        for _, element in elements([answer], (*ARTICLES, "eFetchResult", "ERROR"), FETCH_ANSWER):
+            _refuse_errors(element)
+            document = pubmed_document(element) if element.tag in ARTICLES else None
+            if document is not None:
+                found[document.id] = tostring(element, encoding="utf-8")
+            root = True
+    except FormatError as error:
+        raise ServiceError(str(error)) from error
+    if not root and b"ArticleSet" not in answer:
+        raise ServiceError(f"{FETCH_ANSWER}: expected a set of articles, found {answer[:80]!r}")
+    return found
+
+
+def article_document(article: bytes) -> Document | None:
+    """Convert one of those articles into a document."""
+    _, element = next(iter(elements([article], ARTICLES, FETCH_ANSWER)))
+    return pubmed_document(element)
+
+
+def _first(answer: bytes, name: str, what: str) -> Element:
+    try:
+        found = next(iter(elements([answer], (name, "ERROR"), what)), None)
+    except FormatError as error:
+        raise ServiceError(str(error)) from error
+    if found is None:
+        raise ServiceError(f"{what}: expected <{name}>, found {answer[:80]!r}")
+    return found[1]
+
+
+def _refuse_errors(element: Element) -> None:
+    """Raise for an `<ERROR>`: temporary, unless it names a mistake in the request."""
+    error = element if element.tag == "ERROR" else element.find("ERROR")
+    if error is not None:
+        said = text_of(error)
+        kind = RankwellError if any(words in said.lower() for words in FINAL) else ServiceError
+        raise kind(f"PubMed says: {said or 'an error without a word'}")
+
+
+PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses after which a retry may help
 LONGEST_PAUSE = 120.0
 LARGEST_ANSWER = 500_000_000
 SAID = 200  # characters of an error's text that are shown
@@ -26,7 +105,7 @@ T = TypeVar("T")
 
 
 class Throttle:
-    """Lets through so many requests a second, whichever thread they come from."""
+    """Limits the requests per second of all threads."""
 
     def __init__(
         self, rate: float, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
@@ -35,7 +114,7 @@ class Throttle:
         self._next, self._lock = 0.0, threading.Lock()
 
     def wait(self) -> None:
-        """Come back when the next request may be sent."""
+        """Return when the next request may be sent."""
         with self._lock:
             now = self._clock()
             turn = max(now, self._next)
@@ -46,7 +125,7 @@ class Throttle:
 
 @dataclass(frozen=True)
 class Transport:
-    """Posts forms to a base address. Posted, so that neither a log nor an error ever shows an address with the key."""
+    """Posts forms to a base URL. They are posted so that neither logs nor errors show a URL with the key."""
 
     base_url: str
     throttle: Throttle
@@ -64,10 +143,10 @@ class Transport:
             raise ParameterError("attempts", expected="a number from 1", found=self.attempts)
 
     def ask(self, page: str, form: Mapping[str, str], read: Callable[[bytes], T]) -> T:
-        """What `read` makes of the answer; it is called with the bytes as soon as all of them are there.
+        """Send a form and return `read` of the answer's bytes.
 
-        Busy servers, lost connections, time-outs, cut or broken answers: each is asked again after a pause that doubles
-        every time, or as long as the server wants (Retry-After). The last trouble is raised when patience ends.
+        Busy servers, lost connections, time-outs, cut or broken answers are retried after a pause that doubles
+        every time, or as long as the server wants (Retry-After). After the last retry the error is raised.
         """
         for attempt in range(1, self.attempts + 1):
             wanted: float | None = None
@@ -117,7 +196,7 @@ class _Busy(Exception):  # noqa: N818 -- no error yet: it is asked again
 
 
 def _pause(header: str | None) -> float | None:
-    """Retry-After: seconds, or a date."""
+    """Seconds of a Retry-After header, which has seconds or a date."""
     if header is None:
         return None
     if header.strip().isdecimal():
@@ -126,3 +205,30 @@ def _pause(header: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
     except ValueError:
         return None
+
+
+TOOL = "rankwell"
+WITHOUT_KEY, WITH_KEY = 3.0, 10.0  # requests a second that NCBI allows
+
+
+@dataclass(frozen=True)
+class Account:
+    """The e-mail address and the API key. Neither is printed, logged, cached or part of a fingerprint."""
+
+    email: str = field(default="", repr=False)
+    api_key: str = field(default="", repr=False)
+
+    @classmethod
+    def from_environment(cls) -> Account:
+        """Read the account from RANKWELL_NCBI_EMAIL and RANKWELL_NCBI_API_KEY."""
+        return cls(os.environ.get("RANKWELL_NCBI_EMAIL", ""), os.environ.get("RANKWELL_NCBI_API_KEY", ""))
+
+    @property
+    def rate(self) -> float:
+        """Allowed requests per second."""
+        return WITH_KEY if self.api_key else WITHOUT_KEY
+
+    def parameters(self) -> dict[str, str]:
+        """The parameters of every request."""
+        named = {"tool": TOOL, "email": self.email, "api_key": self.api_key}
+        return {name: value for name, value in named.items() if value}

@@ -1,4 +1,4 @@
-"""Records that are the same publication: certain ones, and those that a person has to look at."""
+"""Find records of the same publication: certain ones, and doubtful ones for a person to check."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ import numpy as np
 
 from rankwell.core.kernels import Kernels
 from rankwell.core.progress import SILENT, Progress
-from rankwell.reviews.matching import MatchingRule
-from rankwell.reviews.normalise import comparable_authors, comparable_title
-from rankwell.reviews.reference import Reference
-from rankwell.reviews.similarity import gestalt
+from rankwell.reviews.matching import MatchingRule, comparable_authors, comparable_title, gestalt
+from rankwell.reviews.ris import Reference
 
-UNLIKE = 0.5  # below this, titles under one DOI are perhaps two parts of a book
+UNLIKE = 0.5  # below this, titles with one DOI may be two parts of a book
 FEWEST_WORDS = 4  # a shorter title ("Editorial", "Letter to the editor") says little
 WORD = re.compile(r"\w+")
 # An "a" is too often an article to count.
@@ -25,7 +23,7 @@ kernels = Kernels("rankwell.reviews.screening.duplicates_kernel")
 
 
 class Duplicate(NamedTuple):
-    """The later of two records, the earlier one, why we think so, and whether that is certain."""
+    """The later and the earlier of two records, the reason, and whether it is certain."""
 
     copy: int
     original: int
@@ -39,7 +37,7 @@ def find_duplicates(
     """For each reference from place `known` on, the earlier one that it repeats, if there is one.
 
     Certain: the same DOI or PubMed number; or titles more similar than 0.98 (Gestalt), where neither year, authors,
-    DOI, PubMed number nor a number in the title contradicts. To be looked at: such titles where something contradicts,
+    DOI, PubMed number nor a number in the title contradicts. Doubtful: such titles where something contradicts,
     and titles more similar than 0.85 of the same year with authors more similar than 0.75.
     """
     table = _Titles(references)
@@ -73,9 +71,9 @@ def _same_number(references: Sequence[Reference], table: _Titles, place: int, sa
 
 @dataclass
 class _Titles:
-    """Titles made ready to be compared with all earlier ones, without comparing most of them.
+    """Finds the most similar earlier title without comparing most of them.
 
-    Compiled code tells which earlier titles cannot be similar enough, by counting; only the others are compared.
+    Compiled code excludes earlier titles that cannot be similar enough; only the others are compared.
     """
 
     references: Sequence[Reference]
@@ -150,7 +148,7 @@ class _Titles:
 
 
 def _numerals(title: str) -> list[str]:
-    """The words of a title that count: part 1 and part 2 of a study have nearly the same title."""
+    """The numerals in a title: part 1 and part 2 of a study have nearly the same title."""
     return [word for word in WORD.findall(title) if word in COUNTING or any(map(str.isdigit, word))]
 
 

@@ -1,4 +1,4 @@
-"""The compiled part of looking for duplicates: which earlier titles can be as similar as is asked for.
+"""The compiled part of finding duplicates: which earlier titles can reach a similarity.
 
 Loaded through `rankwell.reviews.screening.duplicates`, since numba takes a second to load.
 """
@@ -10,13 +10,13 @@ from typing import Any
 import numba
 import numpy as np
 
-BUCKETS = 128  # characters by their last seven bits: two that fall together only make titles look more alike
+BUCKETS = 128  # characters by their last seven bits; a collision only makes titles look more similar
 WORD = 64  # bits
 
 
 @numba.njit(cache=True, nogil=True)
 def counts_of(characters: Any, starts: Any) -> Any:
-    """How often each character is in each text; texts lie one behind the other, and `starts` says where."""
+    """Counts of each character in each text; the texts are concatenated and start at `starts`."""
     counts = np.zeros((len(starts) - 1, BUCKETS), dtype=np.int32)
     for text in range(len(starts) - 1):
         for place in range(starts[text], starts[text + 1]):
@@ -32,7 +32,7 @@ def alike(  # noqa: PLR0917 -- compiled functions take their arguments by place
 
     It is 2 M / T, T the characters of both. M, the characters in matching blocks, is at most the shorter length; at
     most what both have of each character; and at most their longest common subsequence, since blocks keep their order.
-    The three are tried in this order, each dearer and sharper than the one before.
+    The three bounds are tried in this order, each slower and tighter than the one before.
     """
     length = starts[text + 1] - starts[text]
     found = np.empty(text, dtype=np.int64)

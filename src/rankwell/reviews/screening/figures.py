@@ -1,21 +1,27 @@
-"""What replays say: for every review and ranker the mean over starts, and how sure it is."""
+"""Results of simulations with confidence intervals, as tables, pictures and a page."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError
+from rankwell.core import ParameterError, Run
 from rankwell.core.progress import SILENT, Progress
-from rankwell.evaluate.significance.interval import Interval, t_interval
-from rankwell.reviews.screening.effort import Effort, check_recall, recall_curve
-from rankwell.reviews.screening.labelled import Labelled
-from rankwell.reviews.screening.rankers import Ranker
-from rankwell.reviews.screening.simulation import AGAIN, simulate, starts
+from rankwell.evaluation import evaluate
+from rankwell.evaluation.significance.interval import Interval, t_interval
+from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart, Text
+from rankwell.report.pictures import Line, Picture, lines
+from rankwell.report.table import Cell
+from rankwell.reviews.pubmed.ranker import top_share
+from rankwell.reviews.screening.effort import AGAIN, Effort, check_recall, recall_curve, simulate, starts
+from rankwell.reviews.screening.labelled import LabelledReview, Setting, judgments_of_reviews
+from rankwell.reviews.screening.rankers import Ranker, by_run
 
 ALL = "mean of all reviews"
 LEVEL = 0.95
@@ -25,14 +31,14 @@ Values = npt.NDArray[np.float64]
 
 
 class Figure(NamedTuple):
-    """A mean over starts, and the interval in which it lies with 95 % confidence."""
+    """A mean over starts with its 95 % confidence interval."""
 
     mean: float
     interval: Interval
 
 
-class Curve(NamedTuple):
-    """The recall at each of `POINTS`, shares of the records that were looked at, with its band."""
+class RecallCurve(NamedTuple):
+    """The recall at each of `POINTS` (shares of screened records) with its confidence band."""
 
     mean: Values
     low: Values
@@ -41,7 +47,7 @@ class Curve(NamedTuple):
 
 @dataclass(frozen=True)
 class Replays:
-    """The efforts of every review and ranker, one for each start; start i is the same for all rankers."""
+    """The simulated efforts by review and ranker, one per start; start i is the same for all rankers."""
 
     efforts: Mapping[tuple[str, str], Sequence[Effort]] = field(repr=False)
     recall: float = 0.95
@@ -64,11 +70,11 @@ class Replays:
 
     @property
     def starts(self) -> int:
-        """How many starts every ranker had for every review."""
+        """Number of starts of every ranker and review."""
         return len(next(iter(self.efforts.values())))
 
     def measures(self) -> dict[str, Callable[[Effort], float]]:
-        """What is measured, by name."""
+        """The measures by name."""
         measures: dict[str, Callable[[Effort], float]] = {
             f"WSS@{100 * self.recall:g}": lambda effort: effort.wss(self.recall),
             "WSS@100": lambda effort: effort.wss100,
@@ -79,20 +85,20 @@ class Replays:
         return measures
 
     def figures(self, review: str, ranker: str) -> dict[str, Figure]:
-        """Every measure of a ranker on a review, or on `ALL`: the mean over reviews, start by start."""
+        """All measures of a ranker on a review, or on `ALL`: the mean over reviews, start by start."""
         return {name: self._figure(review, ranker, of) for name, of in self.measures().items()}
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """Reviews with rankers; where there is more than one review, `ALL` last."""
+        """Pairs of review and ranker; `ALL` last where there are several reviews."""
         names = (*self.reviews, ALL) if len(self.reviews) > 1 else self.reviews
         return ((review, ranker) for review in names for ranker in self.rankers)
 
-    def curve(self, review: str, ranker: str) -> Curve:
-        """The recall against effort, averaged over starts (and reviews)."""
+    def curve(self, review: str, ranker: str) -> RecallCurve:
+        """Recall against effort, averaged over starts (and reviews)."""
         curves = self._by_start(review, ranker, recall_at_points)
         intervals = [t_interval(column) if len(column) > 1 else Interval(column[0], column[0]) for column in curves.T]
         low, high = np.clip(np.array(intervals).T, 0, 1)
-        return Curve(curves.mean(axis=0), low, high)
+        return RecallCurve(curves.mean(axis=0), low, high)
 
     def _figure(self, review: str, ranker: str, measure: Callable[[Effort], float]) -> Figure:
         values = self._by_start(review, ranker, measure)
@@ -105,7 +111,7 @@ class Replays:
 
 
 def replay(
-    reviews: Sequence[Labelled],
+    reviews: Sequence[LabelledReview],
     rankers: Mapping[str, Ranker],
     *,
     count: int = 10,
@@ -129,6 +135,101 @@ def replay(
 
 
 def recall_at_points(effort: Effort) -> Values:
-    """The recall curve on a common scale: a share that falls between two records counts the records it has passed."""
+    """The recall curve at `POINTS`: a share between two records counts the records before it."""
     curve = recall_curve(effort.labels)
     return curve[np.floor(POINTS * len(effort.labels) + 1e-9).astype(np.int64)]
+
+
+FOR_PROGRAMS = ("csv", "json")
+DIGITS = 4
+ABOUT = (
+    "Every start knows one included and one excluded record, drawn by lot; the same starts for all rankers. Records "
+    "that were known are not counted. WSS@r: the share of records that need not be looked at to find r of the relevant "
+    "ones, less what a random order would save. R@10%: the recall after looking at a tenth of the records. ATD, the "
+    "average time to discovery: the mean place of the relevant records as a share of all; lower is better."
+)
+
+
+def figures_table(found: Replays, output: str = "table") -> Table:
+    """A row per review and ranker; for csv and json a row per measure, with its interval."""
+    if output in FOR_PROGRAMS:
+        return _long_table(found)
+    columns = [Column("review", "left"), Column("ranker", "left"), *map(Column, found.measures())]
+    rows = [(review, ranker, *map(_said, found.figures(review, ranker).values())) for review, ranker in found.rows()]
+    return Table(f"Means over {found.starts:,} starts, with 95 % intervals", columns, rows)
+
+
+def recall_pictures(found: Replays) -> dict[str, Picture]:
+    """The recall curves of each review, and of all together, by name."""
+    pictures = {}
+    for review in dict.fromkeys(review for review, _ in found.rows()):
+        curves = [(ranker, found.curve(review, ranker)) for ranker in found.rankers]
+        drawn = [
+            Line(name, percent(POINTS), percent(of.mean), percent(of.low), percent(of.high)) for name, of in curves
+        ]
+        title = f"Recall against effort: {review}"
+        pictures[review] = lines(
+            drawn, title=title, x="% of records looked at", y="recall, %", level=100 * found.recall
+        )
+    return pictures
+
+
+def replays_page(found: Replays, title: str, command: str | None = None, notes: Sequence[str] = ()) -> Page:
+    """Table and pictures on one page, the mean of all reviews first."""
+    pictures = recall_pictures(found)
+    parts: list[Part] = [Heading("What was saved"), Text(ABOUT), *map(Note, notes), TablePart(figures_table(found))]
+    parts.append(Heading("Recall against effort"))
+    if found.starts > 1:
+        parts.append(
+            Text("Bands are 95 % intervals of the mean over starts. The horizontal mark is the recall wanted.")
+        )
+    parts += [PicturePart(pictures[name]) for name in sorted(pictures, key=lambda name: name != ALL)]
+    return Page(title, parts, command)
+
+
+def ranking_table(run: Run, setting: Setting) -> Table:
+    """Measures of a run over the reviews' own records, before any decision, in one row.
+
+    For the accuracy the top is labelled 1, as large a share as that of included records (systematic-review study, 4.2).
+    """
+    judgments, order = judgments_of_reviews(setting.reviews), by_run(run)
+    efforts = [Effort(review.included[np.argsort(-order(review)({}), kind="stable")]) for review in setting.reviews]
+    figures: dict[str, float] = {
+        "MAP": evaluate(judgments, run, ["AP"]).mean("AP"),
+        "accuracy": top_share(run, judgments).accuracy,
+        "WSS@95": fmean(effort.wss95 for effort in efforts),
+        "WSS@100": fmean(effort.wss100 for effort in efforts),
+        "R@10%": fmean(effort.recall_at(0.1) for effort in efforts),
+        "ATD": fmean(effort.discovery for effort in efforts),
+    }
+    columns = [Column("ranker", "left"), Column("split", "left"), Column("reviews")]
+    columns += [Column(name, digits=DIGITS) for name in figures]
+    row: tuple[Cell, ...] = (run.tag, setting.split, len(setting.reviews), *figures.values())
+    return Table("Each review's records, ranked by its title", columns, [row])
+
+
+def percent(shares: Values) -> list[float]:
+    """Shares in per cent."""
+    return [100 * share for share in shares.tolist()]
+
+
+def _said(figure: Figure) -> str:
+    half = figure.interval.half_width
+    return f"{figure.mean:.3f}" + (f" ±{half:.3f}" if math.isfinite(half) else "")
+
+
+def _long_table(found: Replays) -> Table:
+    columns = [Column(name, "left") for name in ("review", "ranker", "measure")]
+    columns += [Column(name, digits=DIGITS) for name in ("mean", "low", "high")] + [Column("starts")]
+    rows: list[tuple[Cell, ...]] = [
+        (review, ranker, name, figure.mean, *_ends(figure), found.starts)
+        for review, ranker in found.rows()
+        for name, figure in found.figures(review, ranker).items()
+    ]
+    return Table(f"Means over {found.starts:,} starts, with 95 % intervals", columns, rows)
+
+
+def _ends(figure: Figure) -> tuple[float | None, float | None]:
+    """The ends of the interval; none for a single start."""
+    low, high = figure.interval
+    return (low, high) if math.isfinite(low) else (None, None)

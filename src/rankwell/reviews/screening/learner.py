@@ -1,4 +1,4 @@
-"""The learner: decisions so far in, how promising every record is out."""
+"""The learner scores every record by the decisions so far."""
 
 from __future__ import annotations
 
@@ -11,24 +11,45 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwell.core import ParameterError
-from rankwell.core.errors import Phrase
-from rankwell.reviews.screening.features import text_features
-from rankwell.reviews.screening.meaning import Meaning, with_meaning
+from rankwell.core.errors import MissingExtraError, Phrase, RankwellError
+from rankwell.reviews.screening.reader import Meaning, with_meaning
+
+MOST = 0.95  # share of records; more frequent words are left out
+
+
+def text_features(records: Sequence[str], topic: str = "") -> tuple[Any, Any]:
+    """A sparse row for each record, and one for the topic in the same columns.
+
+    Words and pairs of neighbouring words as they are written, without case; (1 + ln tf) * idf, rows of length 1. Word
+    forms are kept: on the development reviews, stemmed words found the last relevant records later.
+    """
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+    except ImportError as error:
+        raise MissingExtraError("screening", extra="reviews") from error
+    most = MOST if len(records) > 1 else 1.0
+    vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, max_df=most)
+    try:
+        rows = vectorizer.fit_transform(records)
+    except ValueError as error:  # scikit-learn raises it for empty texts
+        raise RankwellError(f"records: expected texts with words, found {len(records)} without any") from error
+    return rows.tocsr(), vectorizer.transform([topic]).tocsr()
+
 
 Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """A linear support vector machine on words and pairs of words, fitted anew on all decisions so far.
+    """A linear support vector machine on words and pairs of words, trained on all decisions so far.
 
     min_w  1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i w.x_i)^2
 
     The included records together weigh `ratio` times as much as the excluded ones, because there are few of them and
     none may be lost. The review's title counts as `title` included records: it is the only thing known before the first
     decision, and alone it ranks by its cosine with each record. (Of 1 to 3, two saved most work on the twelve reviews
-    that it was chosen on.) `penalty` (C) and `ratio` are those that ASReview's authors found best over the reviews of
-    SYNERGY (its model ELAS u4). With `meaning` a model's vectors of the records stand beside their words.
+    of its development.) `penalty` (C) and `ratio` are those that ASReview's authors found best over the reviews of
+    SYNERGY (its model ELAS u4). With `meaning` a model's vectors of the records are added to the features.
     """
 
     records: Sequence[str] = field(repr=False)
@@ -54,14 +75,14 @@ class Learner:
         return self._words if self.meaning is None else with_meaning(*self._words, self.meaning)
 
     def knowing(self, meaning: Meaning) -> Learner:
-        """The same learner with a model's vectors; words that were counted are not counted again."""
+        """The same learner with a model's vectors; the word features are reused."""
         other = replace(self, meaning=meaning)
         other.__dict__.update({name: of for name, of in self.__dict__.items() if name == "_words"})
         return other
 
     def scores(self, decisions: Mapping[int, bool]) -> Scores:
-        """For every record how much it is like the included ones; higher is sooner. `decisions`: record -> included."""
-        rows, topic = self._features  # first, because it says what to install where something is missing
+        """A score for every record, higher for more like the included ones. `decisions`: record -> included."""
+        rows, topic = self._features  # first, because it raises if a library is missing
         from scipy.sparse import vstack
 
         decided = self._places(decisions)

@@ -1,21 +1,20 @@
-"""The counts of a PRISMA 2020 flow diagram, as far as screening titles and abstracts goes."""
+"""Agreement of two reviewers, and the counts of a PRISMA 2020 flow diagram."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from rankwell.reviews.screening.answers import Answer
-from rankwell.reviews.screening.store_outcomes import Outcome
+from rankwell.reviews.screening.decisions import Answer, Outcome
 
 NO_REASON = "no reason given"
 
 
 @dataclass(frozen=True)
 class Prisma:
-    """How many records came in, went out and stayed (Page et al., "The PRISMA 2020 statement", BMJ 2021;372:n71).
+    """Counts of identified, excluded and included records (Page et al., "The PRISMA 2020 statement", BMJ 2021;372:n71).
 
     identified = duplicates + screened + not_screened
     screened   = included + excluded + maybe + conflicts
@@ -31,27 +30,27 @@ class Prisma:
 
     @property
     def identified(self) -> int:
-        """Records of all sources."""
+        """Number of records of all sources."""
         return sum(self.sources.values())
 
     @property
     def excluded_in_all(self) -> int:
-        """Excluded records, whatever the reason."""
+        """Number of excluded records."""
         return sum(self.excluded.values())
 
     @property
     def not_screened(self) -> int:
-        """Records that not every reviewer has decided yet."""
+        """Number of records that not every reviewer has decided yet."""
         return self.identified - self.duplicates - self.screened
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The counts and their totals for JSON."""
         totals = {"identified": self.identified, "not_screened": self.not_screened}
         return {**asdict(self), **totals, "excluded_in_all": self.excluded_in_all}
 
 
 def prisma_counts(sources: Iterable[tuple[str, int]], duplicates: int, outcomes: Iterable[Outcome]) -> Prisma:
-    """Count. Two files with one name are counted together."""
+    """Count the records. Two files with the same name are counted together."""
     read: Counter[str] = Counter()
     for name, records in sources:
         read[name] += records
@@ -70,3 +69,27 @@ def prisma_counts(sources: Iterable[tuple[str, int]], duplicates: int, outcomes:
         maybe=answers[Answer.MAYBE],
         conflicts=answers[None],
     )
+
+
+class Agreement(NamedTuple):
+    """The share of equal answers, and Cohen's kappa (None where both gave the same answer to all records)."""
+
+    records: int
+    share: float
+    kappa: float | None
+
+
+def agreement(pairs: Sequence[tuple[str, str]]) -> Agreement | None:
+    """Agreement over records that both have answered; None where there are none.
+
+    kappa = (p_o - p_e) / (1 - p_e),  p_e = sum over answers of the product of both reviewers' shares of it
+
+    Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 1960.
+    """
+    if not pairs:
+        return None
+    total = len(pairs)
+    observed = sum(one == other for one, other in pairs) / total
+    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    expected = sum(first[answer] * second[answer] for answer in first) / total**2
+    return Agreement(total, observed, None if expected == 1 else (observed - expected) / (1 - expected))

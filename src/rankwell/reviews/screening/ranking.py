@@ -1,42 +1,140 @@
-"""The order in which records are looked at: learned in the background, never waited for."""
+"""The order in which records are screened, learned in a background thread."""
 
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from rankwell.core import RankwellError
-from rankwell.reviews.screening.answers import Answer
-from rankwell.reviews.screening.background_reader import BackgroundReader, ReadSoFar
+from rankwell.core.progress import Progress
+from rankwell.reviews.screening.decisions import Answer
 from rankwell.reviews.screening.learner import Learner
+from rankwell.reviews.screening.reader import Meaning, Reader, StoppedError
 from rankwell.reviews.screening.store import Project
 
 logger = logging.getLogger(__name__)
-AFTER = 0.1  # seconds, in which the answer to whoever decided goes out first
+THREADS = 1  # of the processor, so that others are free for pages and the ranking
+NICENESS = 10  # and this one has a lower priority
+
+
+class ReadSoFar(NamedTuple):
+    """Progress of the encoding; `trouble` says why it failed."""
+
+    model: str
+    read: int
+    total: int
+    trouble: str = ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether every record was encoded."""
+        return not self.trouble and self.read >= self.total
+
+
+class BackgroundReader:
+    """Encodes a project's records with a model in a background thread; calls `done` when all are encoded.
+
+    Vectors are cached on the disk (`VectorCache`): a later start resumes where this one ended.
+    """
+
+    def __init__(self, project: Project, model: str, done: Callable[[], None]) -> None:
+        self._project, self._model, self._done = project, model, done
+        self._progress = Progress("reading", quiet=True, total=0)
+        self._trouble = ""
+        self._meaning: tuple[tuple[int, str], Meaning] | None = None
+        self._wake = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="reading", daemon=True)
+
+    def start(self) -> None:
+        """Start the background thread."""
+        self._wake.set()
+        self._thread.start()
+
+    def changed(self) -> None:
+        """Encode again, because records were imported or the title changed."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stop after the current batch of texts."""
+        self._closing = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(10)
+
+    @property
+    def so_far(self) -> ReadSoFar:
+        """The progress of the encoding."""
+        return ReadSoFar(self._model, self._progress.count, self._progress.total or 0, self._trouble)
+
+    def meaning(self, records: int, title: str) -> Meaning | None:
+        """The vectors of the first `records` records and this title, if they are computed."""
+        found = self._meaning
+        return found[1] if found is not None and found[0] == (records, title) else None
+
+    def _run(self) -> None:
+        if sys.platform == "linux":  # where threads have their own niceness, which their children inherit
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            if self._closing:
+                return
+            try:
+                self._read()
+            except StoppedError:
+                continue
+            except RankwellError as error:  # no model, or a library is not installed
+                self._trouble = str(error)
+                return
+            except Exception as error:  # noqa: BLE001 -- screening goes on without
+                logger.warning("%s could not read the records: %s", self._model, type(error).__name__)
+                self._trouble = type(error).__name__
+                return
+
+    def _read(self) -> None:
+        texts, title = self._project.records.texts(), self._project.settings.title
+        if not texts or self.meaning(len(texts), title) is not None:
+            return
+        self._progress = Progress("reading", quiet=True, total=len(texts))
+        reader = Reader.open(self._model, threads=THREADS)
+        vectors = reader.read(texts, self._progress, stopped=self._interrupted)
+        topic = reader.encoder.encode_queries([title])[0]
+        self._meaning = (len(texts), title), Meaning(vectors, topic, self._model)
+        self._done()
+
+    def _interrupted(self) -> bool:
+        """Whether to stop, or to start again with new texts."""
+        return self._closing or self._wake.is_set()
+
+
+AFTER = 0.1  # seconds, so that the response to a decision is sent first
 
 Version: TypeAlias = tuple[int, str]
 """How many records there are, and the review's title."""
 
 
 class Order(NamedTuple):
-    """Records, most promising first, on how many decisions that rests, and the model that read them (or none)."""
+    """Records, most promising first, the number of decisions learned from, and the encoding model (or none)."""
 
     records: tuple[int, ...]
     learned: int
     model: str = ""
 
 
-class Ranking:
-    """Learns anew after every decision, in a thread of its own; whoever asks gets the last order that is finished.
+class LiveRanking:
+    """Learns again after every decision in a background thread; callers get the last finished order.
 
-    Each reviewer has an order of their own, from their own decisions: the other's answers do not even show in it.
-    `maybe` teaches nothing. With a `model` (BERT) the records are also read in the background; until they are, words
-    alone make the order.
+    Each reviewer has an own order, learned from their own decisions only.
+    `maybe` is ignored. With a `model` (BERT) the records are also encoded in the background; until then, words
+    alone decide.
     """
 
     def __init__(self, project: Project, model: str | None = None) -> None:
@@ -50,24 +148,24 @@ class Ranking:
         self._thread = threading.Thread(target=self._run, name="ranking", daemon=True)
 
     def start(self) -> None:
-        """Begin to learn."""
+        """Start the background threads."""
         self.changed()
         self._thread.start()
         if self._reader is not None:
             self._reader.start()
 
     def changed(self) -> None:
-        """Something was decided, undone or imported: learn again when there is time."""
+        """Learn again soon, because something was decided, undone or imported."""
         self._idle.clear()
         self._wake.set()
 
     @property
     def reading(self) -> ReadSoFar | None:
-        """How far the model is that reads the records; None without one."""
+        """Progress of the encoding; None without a model."""
         return None if self._reader is None else self._reader.so_far
 
     def order(self, reviewer: int) -> Order:
-        """The last finished order. Records that came after it stand at its end, in the order of their import."""
+        """The last finished order. Records imported later come last."""
         last = self._orders.get(reviewer, Order((), 0))
         count = self._project.records.count()
         if len(last.records) == count:
@@ -75,11 +173,11 @@ class Ranking:
         return last._replace(records=(*last.records, *range(len(last.records) + 1, count + 1)))
 
     def wait(self, seconds: float) -> bool:
-        """Wait until everything that was decided before has been learned; for tests and measurements."""
+        """Wait until all earlier decisions are learned; for tests and measurements."""
         return self._idle.wait(seconds)
 
     def close(self) -> None:
-        """Stop when what is being learned is finished."""
+        """Stop after the current training."""
         self._closing = True
         self._wake.set()
         if self._reader is not None:
@@ -118,7 +216,7 @@ class Ranking:
                 self._taught[reviewer] = taught
 
     def _current_learner(self) -> Learner | None:
-        """The learner for the records and the title that there are now."""
+        """The learner for the current records and title."""
         version = self._project.records.count(), self._project.settings.title
         if self._learner[0] != version:
             texts = self._project.records.texts()

@@ -1,18 +1,4 @@
-"""A screening project that is open: everything that the pages, the command and programs do with its file.
-
-    project = open_project("review.screening", title="Exercise for depression")
-    project.import_references("pubmed.nbib", read_records("pubmed.nbib")) -> Imported(read, duplicates, doubtful)
-    project.settings, project.change(settings)        # title, criteria, reasons
-    project.reviewers(), project.add_reviewer("Ada")
-
-    project.records.get(7), .several([...]), .with_words(["fever"]), .sources()
-    project.decisions.decide(reviewer, record, Answer.INCLUDE, reason, note), .undo(reviewer), .of(reviewer)
-    project.duplicates.all(), .judge(reviewer, record, same=True)
-    project.outcomes.all(), .resolve(reviewer, record, answer, reason)
-    project.prisma() -> Prisma
-
-All of it may be called from many threads at once.
-"""
+"""A screening project in one SQLite file: all operations of pages, commands and the library."""
 
 from __future__ import annotations
 
@@ -28,16 +14,12 @@ from sqlalchemy import func, select
 
 from rankwell.core import ParameterError, RankwellError
 from rankwell.core.progress import SILENT, Progress
-from rankwell.reviews.reference import Reference
-from rankwell.reviews.screening.answers import LONGEST_REASON
+from rankwell.reviews.ris import Reference
+from rankwell.reviews.screening.decisions import LONGEST_REASON, Decisions, Outcomes
 from rankwell.reviews.screening.duplicates import find_duplicates
 from rankwell.reviews.screening.prisma import Prisma, prisma_counts
-from rankwell.reviews.screening.store_database import Database, moment, open_database
-from rankwell.reviews.screening.store_decisions import Decisions
-from rankwell.reviews.screening.store_duplicates import Duplicates, add_duplicates
-from rankwell.reviews.screening.store_outcomes import Outcomes
-from rankwell.reviews.screening.store_records import Records, add_records
-from rankwell.reviews.screening.store_tables import ProjectRow, RecordRow, ReviewerRow
+from rankwell.reviews.screening.records import Duplicates, Records, add_duplicates, add_records
+from rankwell.reviews.screening.tables import Database, ProjectRow, RecordRow, ReviewerRow, moment, open_database
 
 MOST_REVIEWERS = 2
 MOST_REASONS = 50
@@ -48,14 +30,14 @@ REASONS = ("population", "intervention", "comparison", "outcome", "study design"
 
 
 class Reviewer(NamedTuple):
-    """Somebody who screens."""
+    """A reviewer's id and name."""
 
     id: int
     name: str
 
 
 class Imported(NamedTuple):
-    """What came of an import: records read, set aside as duplicates, and perhaps duplicates."""
+    """Counts of an import: records, certain duplicates, and doubtful ones."""
 
     read: int
     duplicates: int
@@ -63,8 +45,8 @@ class Imported(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What the review is about; its title also tells the ranking where to start."""
+class ProjectSettings:
+    """A review's title, criteria and reasons of exclusion; the first ranking is by the title."""
 
     title: str
     criteria: str = ""
@@ -83,7 +65,7 @@ class Settings:
 
 
 class Project:
-    """One review's records and decisions."""
+    """A review's records, decisions and settings in its database."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -96,26 +78,26 @@ class Project:
             self.key = session.scalars(select(ProjectRow.key)).one()
 
     @property
-    def settings(self) -> Settings:
-        """As they are now."""
+    def settings(self) -> ProjectSettings:
+        """The current settings."""
         with self.database.read() as session:
             row = session.scalars(select(ProjectRow)).one()
-            return Settings(row.title, row.criteria, tuple(row.reasons))
+            return ProjectSettings(row.title, row.criteria, tuple(row.reasons))
 
-    def change(self, settings: Settings) -> None:
-        """Other settings from now on; decisions keep the reasons they were given."""
+    def change(self, settings: ProjectSettings) -> None:
+        """Change the settings; earlier decisions keep their reasons."""
         with self.database.write() as session:
             row = session.scalars(select(ProjectRow)).one()
             row.title, row.criteria, row.reasons = settings.title, settings.criteria, list(settings.reasons)
 
     def reviewers(self) -> list[Reviewer]:
-        """Who screens."""
+        """All reviewers."""
         with self.database.read() as session:
             rows = session.scalars(select(ReviewerRow).order_by(ReviewerRow.id))
             return [Reviewer(row.id, row.name) for row in rows]
 
     def add_reviewer(self, name: str) -> None:
-        """Let somebody screen; nothing happens where they do already."""
+        """Add a reviewer, unless there is one of that name."""
         name = " ".join(name.split())
         if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
             raise ParameterError("--reviewer", expected=f"a name of at most {LONGEST_NAME} characters", found=name)
@@ -129,8 +111,8 @@ class Project:
             session.add(ReviewerRow(name=name))
 
     def import_references(self, name: str, references: Sequence[Reference], progress: Progress = SILENT) -> Imported:
-        """Add a file's records, all of them or none, and look for those that are there already."""
-        with self._importing:  # what is a duplicate depends on what came before
+        """Add a file's records in one transaction, and find duplicates."""
+        with self._importing:  # duplicates depend on the records imported before
             known = [record.reference for record in self.records.all()]
             found = list(find_duplicates([*known, *references], len(known), progress))
             with self.database.write() as session:
@@ -144,12 +126,12 @@ class Project:
         return Imported(len(references), certain, len(found) - certain)
 
     def prisma(self) -> Prisma:
-        """The counts of the flow diagram."""
+        """The counts of the PRISMA flow diagram."""
         sources = ((source.name, source.records) for source in self.records.sources())
         return prisma_counts(sources, len(self.duplicates.set_aside()), self.outcomes.all().values())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.database.close()
 
     def __enter__(self) -> Self:
@@ -162,9 +144,9 @@ class Project:
 
 
 def open_project(path: Path | str, *, title: str | None = None, reviewers: Sequence[str] = ()) -> Project:
-    """Open a project, or make it where there is none; `title` and `reviewers` are added to what it has."""
+    """Open or create a project; `title` and `reviewers` are added to it."""
     path = Path(path)
-    given = None if title is None else Settings(title)  # refused before a file is made
+    given = None if title is None else ProjectSettings(title)  # checked before a file is created
     if len(set(reviewers)) > MOST_REVIEWERS:
         expected = f"at most {MOST_REVIEWERS} reviewers"
         raise ParameterError("--reviewer", expected=expected, found=", ".join(reviewers))
@@ -172,7 +154,7 @@ def open_project(path: Path | str, *, title: str | None = None, reviewers: Seque
     try:
         with database.write() as session:
             if session.scalars(select(ProjectRow)).first() is None:
-                settings = given or Settings(path.stem.replace("-", " ").replace("_", " ").strip() or "Review")
+                settings = given or ProjectSettings(path.stem.replace("-", " ").replace("_", " ").strip() or "Review")
                 session.add(
                     ProjectRow(
                         id=1,
@@ -187,7 +169,7 @@ def open_project(path: Path | str, *, title: str | None = None, reviewers: Seque
         project = Project(database)
         if given is not None:
             now = project.settings
-            project.change(Settings(given.title, now.criteria, now.reasons))
+            project.change(ProjectSettings(given.title, now.criteria, now.reasons))
         for name in reviewers:
             project.add_reviewer(name)
         if not project.reviewers():

@@ -1,48 +1,65 @@
-"""`dense(minilm-l6, pooling=max, layer=5)`: a bi-encoder's vectors, compared by cosine."""
+"""`dense(minilm-l6, pooling=max)`: a bi-encoder's vectors; `fuse(bm25, dense(minilm-l6))`: fusion of pipelines."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from rankwell.core import ParameterError, RankwellError, Stage, Template
+from rankwell.core import ParameterError, RankwellError, Run, Stage, Template
 from rankwell.core.fingerprint import fingerprint
-from rankwell.dense import METHODS
-from rankwell.encode.pooling import POOLINGS
-from rankwell.match import Intersection, Match, Nearest, Union, parse_filter, parse_match
-from rankwell.rank import Dense as DenseRanker
-from rankwell.studies.steps.bm25 import DEPTH, FILTER, QUERY
-from rankwell.studies.steps.step import REQUIRED, Bench, Chain, ModelUse, Parameter, Step, StepKind
+from rankwell.core.parameters import Number, Text, Whole
+from rankwell.models.base.texts import POOLINGS
+from rankwell.models.reranking.reranker import RerankSettings
+from rankwell.retrieve import (
+    FUSIONS,
+    NORMALISERS,
+    Dense,
+    Fusion,
+    Hybrid,
+    Intersection,
+    Match,
+    Nearest,
+    ReciprocalRank,
+    Union,
+    fusion,
+    parse_filter,
+    parse_match,
+)
+from rankwell.studies.file.values import LineError
+from rankwell.studies.steps.first_stages import OLD_QUERY
+from rankwell.studies.steps.step import (
+    REQUIRED,
+    Chain,
+    JoiningKind,
+    ModelUse,
+    Step,
+    StepContext,
+    StepKind,
+    setting,
+    settings_of,
+)
 
 BI_ENCODER = "bi-encoder"
 OF_VECTORS = ("model", "pooling", "layer", "document", "precision")
 
 
-class Dense(StepKind):
-    """Vectors are made once for every model, pooling, layer and text, and shared by all lines that need them."""
+class DenseStep(StepKind):
+    """Dense retrieval. Vectors are made once per model, pooling, layer and text, and shared by all pipelines."""
 
     name = "dense"
     about = "a bi-encoder: documents by the cosine of their vector with the query's"
     parameters = (
-        Parameter(
-            "model", "a bi-encoder: a short name, a folder, a hub id, or a model this study trains", str, REQUIRED
-        ),
-        Parameter(
-            "pooling", "how tokens become one vector; the model's own way by default", str, None, tuple(POOLINGS)
-        ),
-        Parameter("layer", "which layer's vectors, from 1; -1 is the last", int, -1),
-        Parameter("document", "the text that is encoded: '{title} {abstract}'; all fields by default"),
-        Parameter("precision", "fp32 or int8; what the model has by default", str, None, ("fp32", "int8")),
-        Parameter("match", "look only at documents that match: and, or, ann:100 ...; at all by default"),
-        FILTER,
-        Parameter("method", "exact, or hnsw for the graph", str, "exact", tuple(METHODS)),
-        QUERY,
-        DEPTH,
+        setting("model", "A bi-encoder: a short name, a folder, a hub id, or a model of this study.", default=REQUIRED),
+        setting("pooling", "How token vectors become one (default: the model's own way).", Text(tuple(POOLINGS))),
+        setting("layer", "Which layer's vectors, from 1; -1 is the last.", Whole(-1), -1),
+        *settings_of(RerankSettings, "document", "precision"),
+        *settings_of(Dense, "match", "filter", "method", "query_field", "k"),
     )
+    old_names = OLD_QUERY
     main = "model"
     begins = True
 
     def check(self, step: Step) -> None:
-        """A template, a match function and a filter that can be read; a layer that there can be."""
+        """Check template, match function, filter and layer."""
         if step["document"] is not None:
             Template(step["document"])
         if step["match"] is not None:
@@ -53,29 +70,29 @@ class Dense(StepKind):
             raise ParameterError("layer", expected="a number from 1, or -1 for the last", found=step["layer"])
 
     def fields(self, step: Step) -> tuple[str, ...]:
-        """Those of the template."""
+        """The fields of the template."""
         return Template(step["document"]).fields if step["document"] else ()
 
     def model(self, step: Step) -> ModelUse:
-        """The bi-encoder."""
+        """The bi-encoder that the step needs."""
         return ModelUse(step["model"], BI_ENCODER, step["precision"])
 
-    def stage(self, step: Step, bench: Bench, before: Chain) -> Stage:  # noqa: ARG002 -- it begins
-        """Over vectors that must be there."""
-        return DenseRanker(
+    def stage(self, step: Step, bench: StepContext, before: Chain) -> Stage:  # noqa: ARG002 -- a first stage
+        """The stage over vectors, which must exist."""
+        return Dense(
             bench.index,
             vectors_name(step),
             k=step["k"],
             match=None if step["match"] is None else _with_vectors(parse_match(step["match"]), vectors_name(step)),
             filter=step["filter"],
             method=step["method"],
-            query_field=step["query"],
+            query_field=step["query_field"],
             threads=bench.threads,
         )
 
 
 def _with_vectors(match: Match, name: str) -> Match:
-    """The match function with its nearest documents by these vectors, because an index may have several."""
+    """The match function with `Nearest` on these vectors, because an index may have several."""
     if isinstance(match, Nearest):
         return replace(match, vectors=name)
     if isinstance(match, (Union, Intersection)):
@@ -84,15 +101,15 @@ def _with_vectors(match: Match, name: str) -> Match:
 
 
 def vectors_name(step: Step) -> str:
-    """The name of the vectors that a step needs, under which an index has them."""
+    """The name of the step's vectors in the index."""
     return "study-" + fingerprint({name: step[name] for name in OF_VECTORS})[:16]
 
 
-def make_vectors(step: Step, bench: Bench, *, quiet: bool = True) -> int:
-    """Encode what has no vector yet; how many documents have one then."""
+def make_vectors(step: Step, bench: StepContext, *, quiet: bool = True) -> int:
+    """Encode the documents without a vector; return how many have one afterwards."""
     from rankwell.core.progress import SILENT, Progress
-    from rankwell.dense import embed
-    from rankwell.encode import TextEncoder
+    from rankwell.models.base import TextEncoder
+    from rankwell.vectors import embed
 
     encoder = TextEncoder(
         bench.model(step["model"]),
@@ -108,3 +125,52 @@ def make_vectors(step: Step, bench: Bench, *, quiet: bool = True) -> int:
     if not found.count:
         raise RankwellError(f"{step['model']}: expected documents with text to encode, found none")
     return found.count
+
+
+FEWEST = 2
+
+
+class Fuse(JoiningKind):
+    """Reciprocal rank fusion, or weighted sums of normalised scores."""
+
+    name = "fuse"
+    about = "make one run of several: fuse(bm25, dense(MODEL), method=rrf)"
+    parameters = (
+        setting(
+            "method", "Reciprocal rank fusion, sum of scores, or CombMNZ.", Text(tuple(FUSIONS)), ReciprocalRank.name
+        ),
+        setting("weights", "One number for each line: 'weights=0.7/0.3'."),
+        setting("normalise", "How scores are brought to one scale (sum, mnz).", Text(tuple(NORMALISERS))),
+        setting("k", "The constant of reciprocal rank fusion.", Number()),
+    )
+    begins = True
+
+    def check(self, step: Step) -> None:
+        """Check that there are two pipelines or more, and that the method accepts the settings."""
+        if len(step.beside) < FEWEST:
+            raise LineError(f"expected two lines or more in fuse(...), found {len(step.beside)}", step.place)
+        made = fusion_of(step)
+        if made.weights is not None and len(made.weights) != len(step.beside):
+            found = f"expected {len(step.beside)} weights, one a line, found {len(made.weights)}"
+            raise LineError(found, step.place)
+
+    def combined(self, step: Step, first: Run, beside: tuple[Run, ...]) -> Run:  # noqa: ARG002 -- a first stage
+        """Fuse the runs of the pipelines."""
+        return fusion_of(step)(*beside)
+
+    def stage(self, step: Step, bench: StepContext, before: Chain) -> Stage:  # noqa: ARG002 -- a first stage
+        """The stage that runs all pipelines on the same queries and fuses them."""
+        from rankwell.studies.steps import stage_of
+
+        return Hybrid(tuple(stage_of(chain, bench) for chain in step.beside), fusion_of(step))
+
+
+def fusion_of(step: Step) -> Fusion:
+    """The fusion method with the step's settings."""
+    given = {"normalise": step["normalise"], "k": step["k"]}
+    try:
+        weights = None if step["weights"] is None else [float(part) for part in step["weights"].split("/")]
+    except ValueError:
+        expected = "numbers with / between them, such as 0.7/0.3"
+        raise LineError(f'weights: expected {expected}, found "{step["weights"]}"', step.place) from None
+    return fusion(step["method"], weights, **{name: value for name, value in given.items() if value is not None})

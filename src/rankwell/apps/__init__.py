@@ -1,0 +1,3 @@
+"""The web applications: search, assessment and screening, and what they share (`web`)."""
+
+from __future__ import annotations

@@ -1,0 +1,188 @@
+"""Create and run the judging application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from rankwell.apps.web import Pages, Postbox, RateLimit, Sessions, mail_settings, normalised_address, secret_key
+from rankwell.apps.web.sign_in import Entry, NotValidError, TooManyTriesError
+from rankwell.core import MissingExtraError, ParameterError
+from rankwell.judging.people import Account
+from rankwell.judging.store import Store
+from rankwell.judging.study import AssessError, NoConsentError, NotThereError, PausedError, TooManyAttemptsError
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+
+HERE = Path(__file__).parent
+STATUSES = {
+    NotThereError: 404,
+    PausedError: 403,
+    TooManyAttemptsError: 429,
+    AssessError: 409,
+    ParameterError: 422,
+}
+
+
+def create_application(
+    store: Store,
+    *,
+    key: bytes,
+    base_url: str,
+    postbox: Postbox | None = None,
+    secure: bool | None = None,
+    describe: bool = False,
+) -> FastAPI:
+    """The application for one study, reached at `base_url`.
+
+    `secure` restricts cookies to HTTPS (default: by `base_url`); without a postbox people sign in by
+    invitation only; `describe` publishes the OpenAPI description, for tests.
+    """
+    try:
+        from rankwell.apps.web.application import new_application
+        from rankwell.apps.web.sign_in import TRIES_PER_MINUTE, Door, add_sign_in
+    except ImportError as error:
+        raise MissingExtraError("the judging pages", extra="assess") from error
+    from rankwell.apps.assess import administration, entrance, judging_pages, results
+    from rankwell.apps.assess.site import Site
+
+    base_url, root, https = checked_address(base_url)
+    sessions = Sessions(key, name="rankwell-assess", secure=https if secure is None else secure, path=root or "/")
+    pages = Pages(sessions, templates=[HERE / "templates"], static=[HERE / "static"], root=root)
+    pages.everywhere["site"] = store.study.title
+    app = new_application(store.study.title, pages, describe=describe)
+    app.state.site = Site(store, pages)
+    tries = RateLimit(TRIES_PER_MINUTE, 60)
+    add_sign_in(app, Door(store.study.title, pages, StudyDoorkeeper(store), base_url, tries, postbox))
+    for part in (entrance, judging_pages, administration, results):
+        app.include_router(part.router)
+    _answer_errors(app, pages)
+    return app
+
+
+def checked_address(base_url: str) -> tuple[str, str, bool]:
+    """The address without a slash at its end, its path, and whether it is HTTPS."""
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+        raise ParameterError("--base-url", expected="an address such as https://judge.example.org", found=base_url)
+    return base_url.rstrip("/"), parts.path.rstrip("/"), parts.scheme == "https"
+
+
+def _answer_errors(app: FastAPI, pages: Pages) -> None:
+    """Show a study's errors as pages."""
+    from starlette.responses import RedirectResponse
+
+    def refused(request: Request, error: Exception) -> Response:
+        if isinstance(error, NoConsentError):
+            return RedirectResponse(pages.url("/welcome"), 303)
+        if isinstance(error, PausedError):
+            return RedirectResponse(pages.url("/"), 303)
+        status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
+        told = str(error)[:1].upper() + str(error)[1:] + "." if status == STATUSES[AssessError] else None
+        return pages.error(request, status, words=told)
+
+    for kind in STATUSES:
+        app.add_exception_handler(kind, refused)
+
+
+@dataclass(frozen=True)
+class StudyDoorkeeper:
+    """Signs assessors in with the links and codes of one study."""
+
+    store: Store
+
+    def token(self, address: str, place: str, code: str | None) -> str | None:
+        """The token to mail to an address, or None."""
+        with _as_the_web_says():
+            return self.store.sign_in.request_link(address, place, code)
+
+    def by_link(self, token: str, place: str) -> Entry:
+        """Sign in with a mailed token."""
+        with _as_the_web_says():
+            return _entry(self.store.sign_in.sign_in(token, place))
+
+    def by_code(self, code: str, place: str) -> Entry:
+        """Sign in with a code."""
+        with _as_the_web_says():
+            welcome = self.store.invitations.redeem(code, place)
+            return _entry(welcome.account, welcome.return_code)
+
+
+def _entry(account: Account, return_code: str | None = None) -> Entry:
+    return Entry(account.name, account.session, return_code)
+
+
+@contextmanager
+def _as_the_web_says() -> Iterator[None]:
+    try:
+        yield
+    except TooManyAttemptsError as error:
+        raise TooManyTriesError from error
+    except (NotThereError, ParameterError) as error:
+        raise NotValidError from error
+
+
+FROM_A_SHELL = "command line"  # the `place` of an administrator's link from the command line
+
+
+def run(
+    store: Store,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    base_url: str | None = None,
+    admin: str | None = None,
+    secure: bool = False,
+    quiet: bool = False,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Serve a study until it is stopped; `tell` gets the address and the administrator's link."""
+    try:
+        from rankwell.apps.web.application import serve
+    except ImportError as error:
+        from rankwell.core import MissingExtraError
+
+        raise MissingExtraError("serving a study", extra="assess") from error
+    address, _, https = checked_address(base_url or f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    settings = mail_settings()
+    postbox = None if settings is None else Postbox(settings)
+    try:
+        app = create_application(store, key=secret_key(), base_url=address, postbox=postbox, secure=secure or https)
+        tell(f"{store.study.title}: {address}")
+        if postbox is None:
+            tell("No mail server is set (RANKWELL_SMTP_HOST): people come in by invitation.")
+        link = administrator_link(store, address, admin)
+        if link is not None:
+            tell(f"Administrator, once: {link}")
+        serve(app, host=host, port=port, quiet=quiet)
+    finally:
+        if postbox is not None:
+            postbox.close()
+
+
+def administrator_link(store: Store, address: str, admin: str | None) -> str | None:
+    """A link that signs an administrator in: the person with that address, or the first visitor without one.
+
+    Whoever can run this command can read the database anyway, so that no further proof is needed.
+    """
+    if admin is None:
+        if any(account.administrator for account in store.people.accounts()):
+            return None
+        return f"{address}/join?code={store.invitations.invite(administrator=True)}"
+    email = normalised_address(admin)
+    if email is None:
+        raise ParameterError("--admin", expected="an e-mail address", found=admin)
+    known = [account.name for account in store.people.accounts() if store.people.address(account.name) == email]
+    for name in known:
+        store.people.make_administrator(name)
+    code = None if known else store.invitations.invite(administrator=True, days=1)
+    token = store.sign_in.request_link(email, FROM_A_SHELL, code)
+    return None if token is None else f"{address}/sign-in/link?token={token}"

@@ -1,0 +1,108 @@
+"""Create and run the screening application."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwell.apps.web import Pages, Sessions, Signer, secret_key
+from rankwell.core import MissingExtraError, ParameterError
+from rankwell.reviews.screening.ranking import LiveRanking
+from rankwell.reviews.screening.store import Project
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+
+HERE = Path(__file__).parent
+LARGEST_UPLOAD = 64 * 1024 * 1024
+CLOSED = "Open this project with the link that `rankwell review screen` printed when it was started."
+
+
+def create_application(
+    project: Project, *, key: bytes, model: str | None = None, secure: bool = False, describe: bool = False
+) -> FastAPI:
+    """The application for one project.
+
+    `model` (BERT) encodes the records in the background; `describe` publishes the OpenAPI description, for tests.
+    """
+    try:
+        from rankwell.apps.web.application import new_application
+    except ImportError as error:
+        raise MissingExtraError("the screening pages", extra="reviews") from error
+    from rankwell.apps.screening import entrance, lists, screening_pages
+    from rankwell.apps.screening.site import Site
+
+    # Browsers send a host's cookies to all of its ports: two projects at once must not share a name.
+    sessions = Sessions(key, name=f"rankwell-screen-{project.key}", secure=secure)
+    pages = Pages(sessions, templates=[HERE / "templates"], static=[HERE / "static"])
+    app = new_application("Screening", pages, describe=describe, uploads={entrance.UPLOAD: LARGEST_UPLOAD})
+    ranking = LiveRanking(project, model)
+    app.state.site = Site(project, ranking, pages, Signer(key, f"screen:{project.key}"))
+    _run_with(app, ranking)
+    for part in (entrance, screening_pages, lists):
+        app.include_router(part.router)
+    _answer_errors(app, pages)
+    return app
+
+
+def _run_with(app: FastAPI, ranking: LiveRanking) -> None:
+    """Start and stop the ranking with the application."""
+
+    @asynccontextmanager
+    async def learning(_: FastAPI) -> AsyncIterator[None]:
+        ranking.start()
+        yield
+        ranking.close()
+
+    app.router.lifespan_context = learning
+
+
+def _answer_errors(app: FastAPI, pages: Pages) -> None:
+    from rankwell.apps.screening.site import ClosedError
+
+    def closed(request: Request, _: Exception) -> Response:
+        return pages.error(request, 401, words=CLOSED)
+
+    def refused(request: Request, _: Exception) -> Response:
+        return pages.error(request, 422)
+
+    app.add_exception_handler(ClosedError, closed)
+    app.add_exception_handler(ParameterError, refused)
+
+
+def run(
+    project: Project,
+    *,
+    model: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    quiet: bool = False,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Serve a project until it is stopped; `tell` gets each reviewer's link, `model` encodes in the background."""
+    try:
+        from rankwell.apps.web.application import serve
+    except ImportError as error:
+        raise MissingExtraError("serving a screening project", extra="reviews") from error
+    app = create_application(project, key=secret_key(), model=model)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    tell(f"{project.settings.title}: {project.records.count():,} records")
+    for reviewer in project.reviewers():
+        tell(f"{reviewer.name}: {address}{app.state.site.link(reviewer)}")
+    if not is_loopback(host):
+        tell("note: this is reached from other machines, without encryption: put a proxy with HTTPS before it")
+    serve(app, host=host, port=port, quiet=quiet)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

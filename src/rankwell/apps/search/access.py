@@ -1,0 +1,225 @@
+"""API keys for reading and writing; a file keeps their hashes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import orjson
+
+from rankwell.apps.search.api.problems import Problem, respond
+from rankwell.apps.web.requests import RateLimit
+from rankwell.core import FormatError, ParameterError, RankwellError, atomic_write, home
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+READ, WRITE = "read", "write"
+ROLES = (READ, WRITE)
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+PREFIX = "rankwell_"  # prefix by which people and secret scanners recognise a leaked key
+VERSION = 1
+OWNER = 0o600  # the hashes cannot be reversed, but other users have no need to read them
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key as stored in the file. Keys are long and random, so a plain SHA-256 cannot be reversed."""
+
+    name: str
+    role: str
+    sha256: str
+    made: str
+
+    def may(self, role: str) -> bool:
+        """Whether the key grants that role; a key that may write may also read."""
+        return self.role in {WRITE, role}
+
+
+class Keys:
+    """The keys of a file, read again when the file changes: a removed key is refused from then on."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = Lock()
+        self._mark: tuple[int, int] | None = None
+        self._keys: tuple[Key, ...] = ()
+
+    def all(self) -> tuple[Key, ...]:
+        """All keys, oldest first."""
+        with self._lock:
+            mark = self._marked()
+            if mark != self._mark:
+                self._keys = _read(self.path) if mark else ()
+                self._mark = mark
+            return self._keys
+
+    def find(self, secret: str) -> Key | None:
+        """The key with that secret, or None. All keys are compared in constant time, against timing attacks."""
+        given = _hash(secret)
+        found = None
+        for key in self.all():
+            if hmac.compare_digest(key.sha256, given):
+                found = key
+        return found
+
+    def add(self, name: str, role: str) -> str:
+        """Create a key and return its secret, which is shown only this once."""
+        if not NAME.fullmatch(name):
+            raise ParameterError("name", expected="letters, digits and . _ @ - (up to 64)", found=name)
+        if role not in ROLES:
+            raise ParameterError("--role", expected=" or ".join(ROLES), found=role)
+        there = self.all()
+        if any(key.name == name for key in there):
+            raise ParameterError("name", expected="a name that no key has yet", found=name)
+        secret = PREFIX + secrets.token_urlsafe(32)
+        made = datetime.now(UTC).isoformat(timespec="seconds")
+        self._write((*there, Key(name, role, _hash(secret), made)))
+        return secret
+
+    def remove(self, name: str) -> None:
+        """Remove the key of that name: it is refused from now on."""
+        there = self.all()
+        left = tuple(key for key in there if key.name != name)
+        if len(left) == len(there):
+            raise ParameterError("name", expected=f"one of {', '.join(k.name for k in there) or 'no keys'}", found=name)
+        self._write(left)
+
+    def _write(self, keys: tuple[Key, ...]) -> None:
+        content = {"version": VERSION, "keys": [asdict(key) for key in keys]}
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(self.path) as file:
+                Path(file.name).chmod(OWNER)
+                file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+        except OSError as error:
+            raise RankwellError(f"{self.path}: cannot write the keys: {error.strerror}") from error
+
+    def _marked(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise RankwellError(f"{self.path}: cannot read the keys: {error.strerror}") from error
+        return found.st_mtime_ns, found.st_ino
+
+
+def default_keys() -> Path:
+    """Default path of the key file."""
+    return home() / "serve" / "keys.json"
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
+
+
+def _read(path: Path) -> tuple[Key, ...]:
+    try:
+        content = orjson.loads(path.read_bytes())
+        return tuple(Key(**entry) for entry in content["keys"])
+    except OSError as error:
+        raise RankwellError(f"{path}: cannot read the keys: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(path, None, expected="keys as `rankwell serve keys` writes them", found=error) from error
+
+
+logger = logging.getLogger("rankwell.web.serve")
+
+SAFE = ("GET", "HEAD", "OPTIONS")
+OPEN = ("/health", "/ready", "/favicon.ico", "/robots.txt")
+ASKING = ("/api/search",)  # a POST that changes nothing
+WRONG_TRIES = 20  # per minute and client address
+HOW = "a key in the header Authorization: Bearer KEY, or X-API-Key: KEY"
+
+
+class Access:
+    """Middleware that checks the API key of every request, so that no route can forget it.
+
+    A browser cannot send our header; on pages it asks for a password (HTTP Basic), and the key is the password.
+    """
+
+    def __init__(self, app: ASGIApp, *, keys: Keys | None, private: bool) -> None:
+        self.app, self.keys, self.private = app, keys, private
+        self._tries = RateLimit(WRONG_TRIES, 60)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it with a problem response."""
+        if scope["type"] == "http":
+            role = needed_role(scope["method"], scope["path"], private=self.private)
+            problem = None if role is None else self._checked(scope, role)
+            if problem is not None:
+                await respond(problem)(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    def _checked(self, scope: Scope, role: str) -> Problem | None:
+        """Like `_refused`, but refuse everything where the key file cannot be read."""
+        try:
+            return self._refused(scope, role)
+        except RankwellError as error:
+            logger.error("%s", error)  # noqa: TRY400 -- an operator's mistake, not a bug
+            return Problem(503, "the keys cannot be read", headers={"retry-after": "60"})
+
+    def _refused(self, scope: Scope, role: str) -> Problem | None:
+        """The reason to refuse the request; None where it may pass."""
+        if role == WRITE and (self.keys is None or not self.keys.all()):
+            way_out = "rankwell serve keys add NAME --role write"
+            return Problem(403, "this server has no keys, so that nobody can write", f"a key ({way_out})", "none")
+        secret = key_of(scope)
+        if secret is None or self.keys is None:
+            return _unknown(scope, "none")
+        key = self.keys.find(secret)
+        if key is None:
+            return self._wrong(scope)
+        if not key.may(role):
+            return Problem(403, "this key may read and not write", f"a key with the role {role}", key.role)
+        scope.setdefault("state", {})["key"] = key
+        return None
+
+    def _wrong(self, scope: Scope) -> Problem:
+        """Refuse an unknown key, and count it for the client's address."""
+        if self._tries.allows(scope["client"][0] if scope.get("client") else "unknown"):
+            return _unknown(scope, "one that is not known here")
+        return Problem(429, "too many wrong keys", HOW, "another wrong one", headers={"retry-after": "60"})
+
+
+def needed_role(method: str, path: str, *, private: bool) -> str | None:
+    """The role that a request needs, or None. The page's forms carry a token (`rankwell.apps.web.requests`)."""
+    if path.startswith("/api/") and method not in SAFE and path not in ASKING:
+        return WRITE
+    if not private or path in OPEN or path.startswith("/static/"):
+        return None
+    return READ
+
+
+def key_of(scope: Scope) -> str | None:
+    """The API key in the request's headers, or None."""
+    headers: dict[bytes, str] = {name: value.decode("latin-1") for name, value in scope["headers"]}
+    if b"x-api-key" in headers:
+        return headers[b"x-api-key"].strip()
+    kind, _, value = headers.get(b"authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return value.strip()
+    if kind.lower() == "basic":
+        try:
+            return base64.b64decode(value.strip(), validate=True).decode("utf-8", "replace").partition(":")[2]
+        except binascii.Error:
+            return None
+    return None
+
+
+def _unknown(scope: Scope, found: str) -> Problem:
+    challenge = "Bearer" if scope["path"].startswith("/api/") else 'Basic realm="rankwell", charset="UTF-8"'
+    return Problem(401, "this needs a key", HOW, found, headers={"www-authenticate": challenge})

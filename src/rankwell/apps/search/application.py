@@ -1,0 +1,201 @@
+"""The whole server as one ASGI application, and the function that runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from rankwell.apps.search.access import OPEN, Access, Keys
+from rankwell.apps.search.api.application import create_api, is_api
+from rankwell.apps.search.api.problems import Problem, problem_for, respond
+from rankwell.apps.search.documents_writer import DocumentsWriter
+from rankwell.apps.search.index import SearchPool
+from rankwell.apps.search.judgments import JudgmentsFile
+from rankwell.apps.search.process import spare_what_stays, take_turns
+from rankwell.apps.search.responses import take_notes
+from rankwell.apps.search.searcher import Searcher
+from rankwell.apps.search.service import Service
+from rankwell.apps.search.settings import ServeSettings
+from rankwell.core import RankwellError
+from rankwell.index import scheme_of
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+logger = logging.getLogger("rankwell.web.serve")
+AT_ONCE = 16  # requests started per round of the event loop under load: some milliseconds of work
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def create_service(settings: ServeSettings) -> Service:
+    """Open the index, and create the searcher, the writer and the other parts of a server."""
+    take_notes()
+    searcher = Searcher(settings)
+    searcher.check()
+    pool = SearchPool(settings.search_threads, settings.waiting, settings.patience)
+    judgments = None if settings.judgments is None else JudgmentsFile(settings.judgments)
+    writer = None  # an index in a database is written by other programs (`rankwell push`)
+    if scheme_of(settings.index) is None:
+        writer = DocumentsWriter(settings.index, lambda _: searcher.refresh())
+    return Service(settings, searcher, pool, judgments, writer)
+
+
+def create_application(service: Service, when_ready: Callable[[], None] = lambda: None) -> Site:
+    """The server's ASGI application; `when_ready` is called when kernels and models are loaded."""
+    settings = service.settings
+    keys = None if settings.keys is None else Keys(settings.keys)
+    return Site(service, create_api(service), _page(service), keys, when_ready)
+
+
+class Site:
+    """Passes each request to the API or to the page, counts it, and handles startup and shutdown."""
+
+    def __init__(
+        self, service: Service, api: ASGIApp, page: ASGIApp, keys: Keys | None, when_ready: Callable[[], None]
+    ) -> None:
+        self.service, self.api, self.page, self._when_ready = service, api, page, when_ready
+        self._app = Access(self._dispatch, keys=keys, private=service.settings.private)
+        self._hosts = _own_hosts(service.settings)
+        self._begin = asyncio.Semaphore(AT_ONCE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or handle the application's lifespan."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] == "http":
+            if scope["path"] not in OPEN:
+                await self._turn()
+            await self._answer(scope, receive, send)
+
+    async def _turn(self) -> None:
+        """Wait for a turn: each round of the event loop starts a few requests, so that /health can answer between."""
+        await self._begin.acquire()
+        asyncio.get_running_loop().call_soon(self._begin.release)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, begun = 500, time.perf_counter()
+
+        async def watch(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            if self._hosts and _host(scope) not in self._hosts:
+                # DNS rebinding: a page of another site may have made its own name point here.
+                expected = f"one of {', '.join(sorted(self._hosts))} (--base-url adds another)"
+                problem = Problem(421, "this server does not answer to that name", expected, _host(scope), "host")
+                await respond(problem)(scope, receive, watch)
+            else:
+                await self._app(scope, receive, watch)
+        finally:
+            route = getattr(scope.get("route"), "path", "none")
+            self.service.metrics.requests.labels(route, status).inc()
+            self.service.metrics.seconds.labels(route).observe(time.perf_counter() - begun)
+
+    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self.api if is_api(scope["path"]) else self.page)(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        warming = asyncio.create_task(self._warm_up())
+        await receive()
+        warming.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await warming
+        await asyncio.to_thread(self.service.close)
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _warm_up(self) -> None:
+        """Load kernels and models in the background: /health answers from the start, /ready when this is done."""
+        try:
+            await asyncio.to_thread(self.service.searcher.warm_up)
+        except RankwellError as error:
+            logger.error("not ready: %s", error)  # noqa: TRY400 -- an operator's mistake, not a bug
+            self.service.trouble = problem_for(self.service, error).error
+        else:
+            self.service.ready = True
+            self._when_ready()
+
+
+def _page(service: Service) -> ASGIApp:
+    """The search page with the middleware that all pages share."""
+    from rankwell.apps.search.page import STATIC, TEMPLATES
+    from rankwell.apps.search.page.routes import add_page
+    from rankwell.apps.web import Pages, Sessions, secret_key
+    from rankwell.apps.web.application import new_application
+
+    parts = urlsplit(service.settings.base_url or "")
+    root = parts.path.rstrip("/")
+    sessions = Sessions(secret_key(), name="rankwell-serve", secure=parts.scheme == "https", path=root or "/")
+    pages = Pages(sessions, templates=[TEMPLATES], static=[STATIC], root=root)
+    app = new_application("Rankwell", pages)
+    add_page(app, service, pages)
+    return app
+
+
+def _own_hosts(settings: ServeSettings) -> frozenset[str]:
+    """Host names that a server on this machine only answers to; any name where it listens to others."""
+    if settings.host not in LOOPBACK:
+        return frozenset()
+    named = urlsplit(settings.base_url or "").hostname
+    return frozenset((*LOOPBACK, *((named,) if named else ())))
+
+
+def _host(scope: Scope) -> str:
+    given = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+    try:
+        return urlsplit(f"//{given}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def run(settings: ServeSettings, tell: Callable[[str], None] = print) -> None:
+    """Serve until SIGINT or SIGTERM; `tell` gets the address. Requests and commits under way are finished first."""
+    try:
+        from rankwell.apps.web.application import serve
+    except ImportError as error:
+        from rankwell.core import MissingExtraError
+
+        raise MissingExtraError("rankwell serve", extra="web") from error
+    take_turns()
+    service = create_service(settings)
+    try:
+        site = create_application(service, when_ready=spare_what_stays)
+        spare_what_stays()
+        index = service.searcher.indexes.current
+        tell(f"{settings.index_name}, {len(index):,} documents: {address(settings)}")
+        if settings.keys is None or not Keys(settings.keys).all():
+            tell("Reading only: nobody has a key to write with (rankwell serve keys add NAME --role write).")
+        with ending_well():
+            serve(site, host=settings.host, port=settings.port, quiet=settings.quiet)
+    finally:
+        service.close()
+
+
+@contextmanager
+def ending_well() -> Iterator[None]:
+    """Treat SIGINT and SIGTERM as a normal end: uvicorn raises the signal again when it has stopped."""
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def address(settings: ServeSettings) -> str:
+    """The address at which people open the page."""
+    if settings.base_url:
+        return settings.base_url
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"

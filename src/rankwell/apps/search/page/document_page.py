@@ -1,0 +1,163 @@
+"""A document's page, and its explanation: the matched words, their contributions, the passages a model read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, HTTPException, Request
+from starlette.responses import Response
+
+from rankwell.apps.search.page import stages
+from rankwell.apps.search.page.rows import DOCUMENT, LONGEST_TITLE, WHY, cut, marked, str_of, title_of
+from rankwell.apps.search.page.site import ALL, Origin, Site, origin_of, site_of
+from rankwell.apps.search.page.views import given_of
+from rankwell.apps.search.responses import HEADING
+from rankwell.apps.search.searcher import SearchState
+from rankwell.core import Document, RankwellError
+from rankwell.models.explanation import PassageScore, StageRank
+from rankwell.pipelines import Explanation
+from rankwell.retrieve import parse_match
+
+router = APIRouter(include_in_schema=False)
+LONGEST = 20_000  # characters of a field that are shown at first
+ADDRESSES = ("https://", "http://")
+
+
+@router.get(DOCUMENT)
+async def document(request: Request) -> Response:
+    """Render the page of a document."""
+    site = site_of(request)
+    try:
+        origin = origin_of(site, request.url.query)
+    except RankwellError:
+        raise HTTPException(404) from None
+    found = site.service.searcher.document(origin.id) if origin.id else None
+    if found is None:
+        raise HTTPException(404)
+    whole = bool(given_of(request.url.query).get(ALL))
+    values = await site.service.pool.run(_values, site, found, origin, whole=whole)
+    values["whole"] = site.link(DOCUMENT, [*parse_qsl(request.url.query, keep_blank_values=True), (ALL, "1")])
+    return site.show(request, "document.html", values, here=DOCUMENT)
+
+
+def _values(site: Site, found: Document, origin: Origin, *, whole: bool) -> dict[str, object]:
+    index = site.index
+    match = "expr" if origin.ranking.match == "expr" else "or"
+    try:
+        terms = set(index.analyzer(parse_match(match).words(origin.q)))
+    except RankwellError:  # an invalid query expression
+        terms = set()
+    heading = title_of(found.fields, found.id)
+    texts = []
+    for name, text in found.fields.items():
+        if name == HEADING and len(text) <= LONGEST_TITLE:
+            continue
+        shown = text if whole else text[:LONGEST]
+        more = f"The first {LONGEST:,} of {len(text):,} characters." if len(shown) < len(text) else ""
+        texts.append((name, marked(shown, terms, index.analyzer), more))
+    facts = [(name, str_of(value), _link(value)) for name, value in found.metadata.items() if value not in (None, "")]
+    return {
+        "id": found.id,
+        "q": origin.q,
+        "heading": cut(heading, 80),
+        "title": marked(heading, terms, index.analyzer),
+        "facts": facts,
+        "texts": texts,
+        "back": origin.back,
+    }
+
+
+def _link(value: object) -> str:
+    """The metadata value if it is a web address, else ""."""
+    text = value if isinstance(value, str) else ""
+    return text if text.startswith(ADDRESSES) and len(text.split()) == 1 else ""
+
+
+MOST_PASSAGES = 3
+LONGEST_PASSAGE = 700
+STAGES = {
+    "BM25": "BM25",
+    "RM3": "RM3",
+    "Dense": "Vectors",
+    "fused": "Both together",
+    "SimilarQueries": "Similar queries",
+}
+
+
+@router.get(WHY)
+async def why(request: Request) -> Response:
+    """Render the explanation of one result."""
+    site = site_of(request)
+    try:
+        origin = origin_of(site, request.url.query)
+        stored = site.service.searcher.document(origin.id) if origin.id else None
+        if stored is None or not origin.q:
+            raise HTTPException(404)
+        found = await _found(site, request, origin)
+        values = await site.service.pool.run(_why_values, found, origin)
+    except RankwellError as error:
+        return site.pages.error(request, 422, words=site.words(error))
+    values |= {"heading": title_of(stored.fields, stored.id), "back": origin.back, "model": origin.ranking.rerank}
+    return site.show(request, "why.html", values, here=WHY)
+
+
+async def _found(site: Site, request: Request, origin: Origin) -> SearchState:
+    """Repeat the search; the model's scores come from its cache."""
+    deepest = site.service.settings.max_k
+    asked = site.request(origin.q, origin.filters, origin.ranking, k=deepest, fields="", snippets=False)
+    response = await stages.first(site.service, asked)
+    if asked.rerank is not None and response.results:
+        response = await stages.second(site.service, asked, response, request)
+    if response.found is None:
+        raise RankwellError("the search: expected what it found, found nothing")
+    return response.found
+
+
+def _why_values(found: SearchState, origin: Origin) -> dict[str, Any]:
+    because: Explanation = found.why(origin.id)
+    by_field = any(part.field for part in because.terms)
+    terms = [
+        {
+            "term": part.term,
+            "field": part.field,
+            "frequency": f"{part.frequency:,}",
+            "documents": f"{part.documents:,}",
+            "idf": f"{part.idf:.2f}",
+            "part": f"{part.part:.3f}",
+        }
+        for part in sorted(because.terms, key=lambda part: -part.part)
+    ]
+    held = found.index.terms_of(origin.id)
+    words = found.index.analyzer.positions(found.asked)
+    missing = {found.asked[start:end]: None for term, _, start, end in words if term not in held}
+    read = because.read.passages if because.read is not None else ()
+    return {
+        "places": [{"name": STAGES.get(place.stage, place.stage), "words": _place(place)} for place in because.places],
+        "terms": terms,
+        "by_field": by_field,
+        "total": f"{sum(part.part for part in because.terms):.3f}",
+        "missing": list(missing),
+        "passages": _passages(read),
+    }
+
+
+def _place(place: StageRank) -> str:
+    if place.rank is None:
+        return "not among the first"
+    return f"number {place.rank:,}" + (f" ({place.score:.3f})" if place.score is not None else "")
+
+
+def _passages(read: Sequence[PassageScore]) -> list[dict[str, str]]:
+    """The passages for the template, best first."""
+    best = sorted(read, key=lambda passage: -passage.score)[:MOST_PASSAGES]
+    many = f", best of {len(read)} passages" if len(read) > 1 else ""
+    return [
+        {
+            "text": cut(passage.text, LONGEST_PASSAGE),
+            "words": f"{passage.probability:.1%} relevant, says the model (score {passage.score:.2f})"
+            + (many if passage is best[0] else ""),
+        }
+        for passage in best
+    ]

@@ -1,0 +1,182 @@
+"""The search page: query box, settings, filters, results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from rankwell.apps.search.page import stages
+from rankwell.apps.search.page.facets import Box, Matched, boxes, chips, matched_by
+from rankwell.apps.search.page.filters import Filters
+from rankwell.apps.search.page.ranking import Pairs, RankingSettings, ranking_pairs
+from rankwell.apps.search.page.rows import Row, rows_of
+from rankwell.apps.search.page.site import UNAVAILABLE, Site, counted, duration, site_of
+from rankwell.apps.search.page.views import PAGE_SIZES, View, given_of, read_view, words_of
+from rankwell.apps.search.responses import RERANKED, SearchResponse
+from rankwell.apps.search.searcher import SearchState
+from rankwell.core import RankwellError
+
+router = APIRouter(include_in_schema=False)
+PATH = "/"
+NO_TERMS = "no terms"  # part of a library warning that the page words differently
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Results and messages of a search, as the page shows them."""
+
+    asked: bool = False
+    count: str = ""
+    took: str = ""
+    said: str = ""
+    trouble: str = ""
+    rerank: str = ""  # address of the re-ranked results
+    again: str = ""  # address to try again after the model timed out
+    facets: Sequence[Box] = ()
+    rows: Sequence[Row] = ()
+    warnings: Sequence[str] = ()
+    only_stop_words: bool = False
+    unknown: Sequence[str] = ()
+    any_word: str = ""
+    by_vectors: str = ""
+    first_page: str = ""
+    before: str = ""
+    after: str = ""
+    last_page: int = 0
+
+
+@router.get(PATH)
+async def search(request: Request) -> Response:
+    """Render the search that the address asks for."""
+    site = site_of(request)
+    given = given_of(request.url.query)
+    try:
+        view = read_view(given, site.usual)
+    except RankwellError as error:
+        view = View(words_of(given), ranking=site.usual)
+        return _page(site, request, view, Shown(trouble=site.words(error), said=site.words(error)), 422)
+    elsewhere = site.shorter(request, PATH, view.pairs(site.usual))
+    if elsewhere is not None:
+        return elsewhere
+    if not view.q:
+        return _page(site, request, view, Shown())
+    try:
+        shown = await _searched(site, request, view)
+    except RankwellError as error:
+        status = site.status(error)
+        again = _link(site, view) if status == UNAVAILABLE else ""
+        shown = Shown(trouble=site.words(error), said=site.words(error), again=again)
+        return _page(site, request, view, shown, status)
+    return _page(site, request, view, shown)
+
+
+async def _searched(site: Site, request: Request, view: View) -> Shown:
+    asked = site.request(view.q, view.filters, view.ranking, k=view.k, offset=view.offset)
+    response = await stages.first(site.service, asked)
+    if view.wait and asked.rerank is not None and response.results:
+        response = await stages.second(site.service, asked, response, request)
+    return await site.service.pool.run(_made, site, view, response)
+
+
+def _made(site: Site, view: View, response: SearchResponse) -> Shown:
+    found = response.found
+    if found is None:
+        raise RankwellError("the search: expected what it found, found nothing")
+    matched = matched_by(found, view.filters)
+    rows = rows_of(site, view, response)
+    shown = Shown(
+        asked=True,
+        count=_count(view, matched),
+        took=duration(response.took_ms),
+        facets=boxes(matched, site.offers.facets, view, lambda to: _link(site, to), lambda to: to.pairs(site.usual)),
+        rows=rows,
+        warnings=[words for words in response.warnings if NO_TERMS not in words],
+    )
+    shown = replace(shown, said=_said(view, shown, response), **_pages(site, view, matched, rows))
+    if not rows:
+        return replace(shown, **_nothing(site, view, found))
+    whole = _link(site, replace(view, wait=True))
+    waits = view.ranking.model is not None and not view.wait
+    return replace(shown, rerank=whole if waits else "", again=whole if response.partial else "")
+
+
+def _count(view: View, matched: Matched) -> str:
+    """Number of matching documents in words; a search by vectors matches all documents."""
+    if view.ranking.by != "words":
+        return f"The nearest of {counted(len(matched.index), 'document')}"
+    return counted(matched.total, "document")
+
+
+def _said(view: View, shown: Shown, response: SearchResponse) -> str:
+    """The status text for screen readers."""
+    if response.stage != RERANKED:
+        return f"{shown.count} found." if shown.rows else "Nothing was found."
+    moved = sum(1 for row in shown.rows if row.moved)
+    of = counted(len(shown.rows), "result")
+    return f"Re-ranked by {view.ranking.model}: {moved} of {of} moved." if moved else "Re-ranked: nothing moved."
+
+
+def _pages(site: Site, view: View, matched: Matched, rows: Sequence[Row]) -> dict[str, Any]:
+    """Links to the first, the previous and the next page."""
+    limit = site.service.settings.max_k
+    total = min(matched.total if view.ranking.by == "words" else len(matched.index), limit)
+    last = max(1, min(math.ceil(total / view.k), limit // view.k))
+    there: dict[str, Any] = {"last_page": last if view.page <= last else 0}
+    if view.page > 1:
+        there["before"] = _link(site, replace(view, page=min(view.page - 1, last), wait=False))
+        there["first_page"] = _link(site, replace(view, page=1, wait=False))
+    if view.page < last and len(rows) == view.k:
+        there["after"] = _link(site, replace(view, page=view.page + 1, wait=False))
+    return there
+
+
+def _nothing(site: Site, view: View, found: SearchState) -> dict[str, Any]:
+    """Why nothing was found, and changes that would find something."""
+    index, ranking = found.index, view.ranking
+    words = index.analyzer.positions(found.asked)
+    unknown = {found.asked[start:end]: None for term, _, start, end in words if not index.statistics(term).documents}
+    easier = ranking.match != "or" and len(words) > len(unknown)
+    meaning = site.offers.vectors and ranking.by == "words"
+    return {
+        "only_stop_words": not words and ranking.by == "words",
+        "unknown": tuple(unknown)[:10],
+        "any_word": _with(site, view, replace(ranking, match="or")) if easier else "",
+        "by_vectors": _with(site, view, replace(ranking, by="vectors", match="or")) if meaning else "",
+    }
+
+
+def _with(site: Site, view: View, ranking: RankingSettings) -> str:
+    return _link(site, replace(view, ranking=ranking, page=1, wait=False))
+
+
+def _link(site: Site, view: View) -> str:
+    return site.link(PATH, view.pairs(site.usual))
+
+
+def _page(site: Site, request: Request, view: View, shown: Shown, status: int = 200) -> Response:
+    usual = site.usual
+    first = replace(view, page=1, wait=False)
+    changes = ranking_pairs(view.ranking, usual)
+    kept: Pairs = [pair for pair in first.pairs(usual) if pair[0] != "q"]
+    values = {
+        "view": view,
+        "usual": usual,
+        "offers": site.offers,
+        "sizes": PAGE_SIZES,
+        "found": shown,
+        "facets": shown.facets,
+        "facets_open": False,
+        "changed": len(changes),
+        "kept_pairs": kept,
+        "settings_pairs": [*([("q", view.q)] if view.q else []), *view.filters.pairs()],
+        "reset": _link(site, View(view.q, filters=view.filters, ranking=usual)),
+        "cleared": _link(site, first.narrowed(Filters())),
+        "chips": chips(view.filters, lambda filters: _link(site, view.narrowed(filters))),
+    }
+    across = [*([("q", view.q)] if view.q else []), *view.filters.pairs()]
+    return site.show(request, "search.html", values, here=PATH, across=across, status=status)

@@ -1,0 +1,26 @@
+"""Shared parts of the web applications: layout, sign-in, sessions, security headers, limits, mail, Markdown.
+
+FastAPI and Jinja2 are loaded by `application` and `pages` when an application is made, not before.
+"""
+
+from __future__ import annotations
+
+from rankwell.apps.web.mail import Mail, MailSettings, Postbox, mail_settings, normalised_address
+from rankwell.apps.web.pages import Pages, markdown
+from rankwell.apps.web.requests import RateLimit
+from rankwell.apps.web.sessions import Session, Sessions, Signer, secret_key
+
+__all__ = [
+    "Mail",
+    "MailSettings",
+    "Pages",
+    "Postbox",
+    "RateLimit",
+    "Session",
+    "Sessions",
+    "Signer",
+    "mail_settings",
+    "markdown",
+    "normalised_address",
+    "secret_key",
+]

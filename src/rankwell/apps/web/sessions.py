@@ -1,0 +1,173 @@
+"""Sessions in signed cookies, form tokens, and files that hold secrets."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import stat
+import time
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwell.core import ParameterError, RankwellError, home
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def read_private(path: Path) -> bytes:
+    """Read a file; an error where others can read it."""
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            if os.name == "posix" and mode & OTHERS:
+                raise RankwellError(
+                    f"{path}: expected a file that only its owner can read, found mode {stat.S_IMODE(mode):04o}: "
+                    f"chmod 600 {path}"
+                )
+            return file.read()
+    except OSError as error:
+        raise RankwellError(f"{path}: cannot read this secret: {error.strerror}") from error
+
+
+def create_private(path: Path, content: bytes) -> bytes:
+    """Write a file that only the owner can read, unless it exists. Returns its content.
+
+    The file is created atomically: two programs that start together get the same content.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return read_private(path)
+        return content
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+ENVIRONMENT = "RANKWELL_SECRET_KEY"
+SHORTEST_KEY = 32
+
+
+def secret_key(file: Path | None = None) -> bytes:
+    """The key of this installation: RANKWELL_SECRET_KEY, or a file in `home()` that only its owner can read."""
+    given = os.environ.get(ENVIRONMENT)
+    if given is not None:
+        if len(given) < SHORTEST_KEY:
+            expected = f"at least {SHORTEST_KEY} characters (try: openssl rand -hex 32)"
+            raise ParameterError(ENVIRONMENT, expected=expected, found=f"{len(given)} characters")
+        return given.encode()
+    path = file or home() / "web" / "secret.key"
+    return read_private(path) if path.exists() else create_private(path, secrets.token_hex(32).encode())
+
+
+class Signer:
+    """Signs values for one purpose: HMAC-SHA256 under a key that is derived from the installation's.
+
+    A value signed for one purpose (a session) is not valid for another (a form).
+    """
+
+    def __init__(self, key: bytes, purpose: str) -> None:
+        self._key = hmac.digest(key, f"rankwell.web:{purpose}".encode(), hashlib.sha256)
+
+    def mark(self, value: bytes) -> str:
+        """The signature of a value, as text."""
+        return _text(hmac.digest(self._key, value, hashlib.sha256))
+
+    def sign(self, value: bytes) -> str:
+        """The value with its signature, for a cookie."""
+        return f"{_text(value)}.{self.mark(value)}"
+
+    def unsign(self, signed: str) -> bytes | None:
+        """The value of a signed text; None where the signature is wrong."""
+        text, _, mark = signed.partition(".")
+        try:
+            value = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        except (binascii.Error, ValueError):
+            return None
+        return value if same(self.mark(value), mark) else None
+
+
+def same(one: str, other: str) -> bool:
+    """Compare two secrets in constant time."""
+    return hmac.compare_digest(one.encode(errors="replace"), other.encode(errors="replace"))
+
+
+def _text(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode("ascii")
+
+
+LIFETIME = 30 * 24 * 3600  # seconds until the next sign-in
+
+
+@dataclass(frozen=True)
+class Session:
+    """A browser's session: who signed in (or None), when, and a random nonce for its form tokens.
+
+    `generation` is a count kept with the person: raising it ends all their sessions.
+    """
+
+    person: str | None
+    begun: int
+    nonce: str
+    generation: int = 0
+
+    @classmethod
+    def begin(cls, person: str | None = None, generation: int = 0) -> Session:
+        """Start a new session; every sign-in does, which prevents session fixation."""
+        return cls(person, int(time.time()), secrets.token_urlsafe(18), generation)
+
+
+class Sessions:
+    """Reads and writes sessions; changed, expired and foreign cookies are invalid."""
+
+    def __init__(self, key: bytes, *, name: str, secure: bool, path: str = "/") -> None:
+        self._signer, self._forms = Signer(key, f"session:{name}"), Signer(key, f"form:{name}")
+        self.secure, self.path = secure, path
+        # The prefix makes browsers refuse a cookie that another host of the domain has set (RFC 6265bis, 4.1.3).
+        self.cookie = f"__Host-{name}" if secure and path == "/" else name
+
+    def read(self, cookie: str | None) -> Session | None:
+        """The valid session of a cookie, or None."""
+        value = self._signer.unsign(cookie) if cookie else None
+        if value is None:
+            return None
+        session = Session(*json.loads(value))
+        return session if time.time() - session.begun < LIFETIME else None
+
+    def write(self, response: Response, session: Session) -> None:
+        """Set the session cookie, HttpOnly and SameSite."""
+        value = json.dumps(astuple(session), separators=(",", ":")).encode()
+        response.set_cookie(
+            self.cookie,
+            self._signer.sign(value),
+            max_age=LIFETIME,
+            path=self.path,
+            secure=self.secure,
+            httponly=True,
+            samesite="lax",
+        )
+
+    def token(self, session: Session) -> str:
+        """The token for this session's forms."""
+        return self._forms.mark(session.nonce.encode())
+
+    def is_token(self, session: Session | None, token: str) -> bool:
+        """Whether a form's token belongs to this session."""
+        return session is not None and same(self.token(session), token)

@@ -1,0 +1,204 @@
+"""A run joined with its judgments: the rank of each judged document. Every measure reads this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwell.core import Judgments, RankwellError, Run
+from rankwell.core.arrays import Floats, Integers, Strings
+
+Values = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """One row a judgment: the query's place in the judgments and the grade."""
+
+    queries: int
+    query: Integers
+    grade: Integers
+
+    @classmethod
+    def of(cls, judgments: Judgments) -> Pool:
+        """The judgments without their document ids."""
+        sizes = [len(of_query) for of_query in judgments.values()]
+        grades = (grade for of_query in judgments.values() for grade in of_query.values())
+        return cls(
+            len(sizes),
+            np.repeat(np.arange(len(sizes), dtype=np.int64), sizes),
+            np.fromiter(grades, dtype=np.int64, count=sum(sizes)),
+        )
+
+    def count(self, which: Mask) -> Values:
+        """Number of marked documents of each query."""
+        return np.bincount(self.query[which], minlength=self.queries).astype(np.float64)
+
+    def total(self, query: Integers, values: Values) -> Values:
+        """The sum of each query's values."""
+        return np.bincount(query, weights=values, minlength=self.queries).astype(np.float64)
+
+    def relevant(self, rel: int = 1) -> Values:
+        """Number of documents of at least this grade for each query."""
+        return self.count(self.grade >= rel)
+
+    @cached_property
+    def highest(self) -> Values:
+        """The highest grade of each query, at least 1."""
+        highest = np.ones(self.queries)
+        np.maximum.at(highest, self.query, self.grade)
+        return highest
+
+    @property
+    def top_grade(self) -> int:
+        """The highest grade of all queries, at least 1."""
+        return max(1, int(self.grade.max(initial=1)))
+
+    @cached_property
+    def best_order(self) -> tuple[Integers, Integers, Integers]:
+        """Query, rank and grade of the relevant documents in the order of a perfect run, the best grade first."""
+        kept = self.grade > 0
+        query, grade = self.query[kept], self.grade[kept]
+        order = np.lexsort((-grade, query))
+        query, grade = query[order], grade[order]
+        return query, np.arange(1, len(query) + 1) - np.searchsorted(query, query), grade
+
+    def enlarged(self, query: Integers, grade: Integers) -> Pool:
+        """The pool with more judged documents."""
+        return Pool(self.queries, np.concatenate((self.query, query)), np.concatenate((self.grade, grade)))
+
+
+def share(part: Values, whole: Values) -> Values:
+    """Part / whole, and 0 where the whole is 0, as in trec_eval for a query without relevant documents."""
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The judged documents that a run returned ("hits"), by query and rank.
+
+    Measures depend on the ranks of judged documents and on how many documents were returned, not on the ids of the
+    others; so a run of seven million lines becomes a few thousand hits. Queries are those of the judgments, in their
+    order: one that the run lacks is there and has no hits (trec_eval -c), one without judgments is not there.
+    """
+
+    qids: tuple[str, ...]
+    pool: Pool
+    query: Integers  # of each hit: the place of its query in `qids`; rising
+    rank: Integers  # of each hit: its rank in the run, from 1; rising within a query
+    grade: Integers
+    score: Floats
+    retrieved: Integers  # of each query: how many documents the run returned
+    missing: tuple[str, ...] = ()  # queries with judgments that are not in the run
+    unknown: tuple[str, ...] = ()  # queries of the run without judgments
+
+    def relevant(self, rel: int = 1, depth: int | None = None) -> Mask:
+        """The hits of at least this grade, down to this rank."""
+        return (self.grade >= rel) & self.within(depth)
+
+    def within(self, depth: int | None = None) -> Mask:
+        """The hits down to this rank."""
+        return np.ones(len(self.rank), dtype=bool) if depth is None else self.rank <= depth
+
+    def count(self, which: Mask) -> Values:
+        """Number of marked hits of each query."""
+        return np.bincount(self.query[which], minlength=len(self.qids)).astype(np.float64)
+
+    def total(self, which: Mask, values: Values) -> Values:
+        """The sum of each query's values over its marked hits (`values`: one a marked hit)."""
+        return self.pool.total(self.query[which], values)
+
+    def highest(self, which: Mask, values: Values) -> Values:
+        """The largest of each query's values over its marked hits, 0 without one."""
+        best = np.zeros(len(self.qids))
+        np.maximum.at(best, self.query[which], values)
+        return best
+
+    def running(self, which: Mask) -> Integers:
+        """For every hit, the number of its query's marked hits at its rank or above."""
+        seen = np.concatenate(([0], np.cumsum(which)))
+        return seen[1:] - seen[self._first[self.query]]
+
+    @cached_property
+    def _first(self) -> Integers:
+        """For every query, the place of its first hit."""
+        return np.searchsorted(self.query, np.arange(len(self.qids)))
+
+    def returned(self, depth: int | None) -> Values:
+        """Number of returned documents of each query down to this rank."""
+        return (self.retrieved if depth is None else np.minimum(self.retrieved, depth)).astype(np.float64)
+
+    def unjudged(self, depth: int | None = None) -> Values:
+        """Number of unjudged documents of each query down to this rank."""
+        return self.returned(depth) - self.count(self.within(depth))
+
+    @cached_property
+    def condensed(self) -> Judged:
+        """The same without the unjudged documents: those below them move up."""
+        hits = self.within()
+        return replace(self, rank=self.running(hits), retrieved=self.count(hits).astype(np.int64))
+
+
+# Converting a ranking to Python strings costs about as much as comparing it with this many ids.
+FEW = 6
+NAMED = 3
+
+
+def join(judgments: Judgments, run: Run, pool: Pool | None = None, name: str | None = None) -> Judged:
+    """Join a run with its judgments.
+
+    `pool`: the judgments' pool, if it exists already; `name`: the run's name in errors (default: its tag).
+    """
+    qids = tuple(judgments)
+    spans = dict(zip(run.qids, zip(run.offsets[:-1].tolist(), run.offsets[1:].tolist(), strict=True), strict=True))
+    if not any(qid in spans for qid in qids):
+        raise RankwellError(
+            f"run {name or run.tag!r}: expected a query in common with the judgments, "
+            f"found {_some(run.qids)} in the run and {_some(qids)} in the judgments"
+        )
+    retrieved = np.zeros(len(qids), dtype=np.int64)
+    places: list[int] = []
+    hits: list[int] = []
+    grades: list[int] = []
+    for place, (qid, of_query) in enumerate(judgments.items()):
+        start, end = spans.get(qid, (0, 0))
+        retrieved[place] = end - start
+        found = _find(run.docnos[start:end], of_query) if end > start else []
+        hits.extend(start + at for at, _ in found)
+        grades.extend(grade for _, grade in found)
+        places.append(len(found))
+    query = np.repeat(np.arange(len(qids), dtype=np.int64), places)
+    at = np.array(hits, dtype=np.int64)
+    starts = np.array([spans.get(qid, (0, 0))[0] for qid in qids], dtype=np.int64)
+    return Judged(
+        qids=qids,
+        pool=pool or Pool.of(judgments),
+        query=query,
+        rank=at - starts[query] + 1,
+        grade=np.array(grades, dtype=np.int64),
+        score=run.scores[at],
+        retrieved=retrieved,
+        missing=tuple(qid for qid in qids if qid not in spans),
+        unknown=tuple(qid for qid in run.qids if qid not in judgments),
+    )
+
+
+def _find(docnos: Strings, grades: Mapping[str, int]) -> list[tuple[int, int]]:
+    """Place and grade of the judged documents of one ranking, in its order."""
+    if len(grades) > FEW:
+        looked_up = enumerate(map(grades.get, docnos.tolist()))
+        return [(at, grade) for at, grade in looked_up if grade is not None]
+    places = ((np.flatnonzero(docnos == docno), grade) for docno, grade in grades.items())
+    return sorted((int(at), grade) for found, grade in places for at in found)
+
+
+def _some(qids: tuple[str, ...]) -> str:
+    """The first few query ids, for an error."""
+    if not qids:
+        return "no query"
+    return ", ".join(map(repr, qids[:NAMED])) + (", ..." if len(qids) > NAMED else "")

@@ -1,0 +1,166 @@
+"""Paired tests: differences per query, their report, and warnings about too few queries."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwell.core import ParameterError
+from rankwell.core.errors import Phrase
+from rankwell.evaluation.significance.interval import Interval, Values, check_level, checked, moments
+from rankwell.evaluation.significance.student import quantile
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """The difference between two systems on the same queries, and its significance.
+
+    `mean` is the mean of system minus baseline and `p` the two-sided p-value of "there is no difference".
+    `effect_size` is Cohen's d_z = mean / sd of the differences: 0 where all are 0, infinite where all are equal and
+    not 0, NaN for fewer than two queries. `permutations` and `seed` belong to randomized tests: the
+    number of sign patterns or samples, and None for the seed of an exact test.
+    """
+
+    test: str
+    queries: int
+    mean: float
+    p: float
+    interval: Interval
+    level: float
+    effect_size: float
+    wins: int
+    ties: int
+    losses: int
+    permutations: int | None = None
+    seed: int | None = None
+
+
+class Finding(NamedTuple):
+    """The p-value and interval of a test; the rest of a `PairedDifference` is the same for all tests."""
+
+    p: float
+    interval: Interval
+    permutations: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedTest(ABC):
+    """A two-sided test of a system against a baseline over the same queries, in the same order.
+
+    Differences of at most `tolerance` are rounding, not wins: they count as ties and as exactly 0, and differences that
+    are all within `tolerance` of each other count as equal. Without this, two runs that differ in the last bit of a
+    sum could come out as significantly different.
+    """
+
+    level: float = 0.95
+    tolerance: float = 1e-9
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if not (self.tolerance >= 0 and math.isfinite(self.tolerance)):
+            raise ParameterError("tolerance", expected="a small number, 0 or more", found=self.tolerance)
+
+    def __call__(
+        self, values: npt.ArrayLike, baseline: npt.ArrayLike, *, higher_is_better: bool = True
+    ) -> PairedDifference:
+        """Compare two systems by their values query by query; `higher_is_better` decides what counts as a win."""
+        found = differences(values, baseline, self.tolerance)
+        finding = self.find(found)
+        mean, sd = moments(found)
+        above, below = int((found > 0).sum()), int((found < 0).sum())
+        return PairedDifference(
+            test=self.name,
+            queries=len(found),
+            mean=mean,
+            p=finding.p,
+            interval=finding.interval,
+            level=self.level,
+            effect_size=effect_size(mean, sd),
+            wins=above if higher_is_better else below,
+            ties=len(found) - above - below,
+            losses=below if higher_is_better else above,
+            permutations=finding.permutations,
+            seed=finding.seed,
+        )
+
+    @abstractmethod
+    def find(self, found: Values) -> Finding:
+        """The p-value, and the interval of the mean difference, from the differences."""
+
+
+def differences(values: npt.ArrayLike, baseline: npt.ArrayLike, tolerance: float = 0.0) -> Values:
+    """System minus baseline, query by query, without rounding errors (see `PairedTest`)."""
+    ours, theirs = checked("values", values), checked("baseline", baseline)
+    if len(ours) != len(theirs):
+        found = Phrase(f"{len(ours)} and {len(theirs)}")
+        raise ParameterError("values, baseline", expected="values of the same queries, one each", found=found)
+    found_differences = ours - theirs
+    found_differences[np.abs(found_differences) <= tolerance] = 0.0
+    if len(ours) and np.ptp(found_differences) <= tolerance:
+        found_differences[:] = np.median(found_differences)
+    return found_differences
+
+
+def effect_size(mean: float, sd: float) -> float:
+    """Cohen's d_z = mean / sd of the paired differences (Cohen 1988, "Statistical power analysis"; Lakens 2013)."""
+    if sd == 0:
+        return math.copysign(math.inf, mean) if mean else 0.0
+    return mean / sd
+
+
+FEW = 10
+"""Below this, intervals are so wide that only the largest differences show."""
+
+
+def smallest_p(queries: int) -> float:
+    """The smallest p that the randomisation test can give: 2 / 2^n, where one system wins every query."""
+    return min(1.0, 2.0 ** (1 - queries))
+
+
+def too_few_queries(queries: int, *, comparisons: int = 1, alpha: float = 0.05) -> str | None:
+    """A warning where there are too few queries for a significant result, else None.
+
+    With `comparisons` the smallest p is corrected for them (Bonferroni; the best of Holm's is the same).
+    """
+    if queries == 0:
+        return "There is no query to compare on."
+    noun = "1 query is" if queries == 1 else f"{queries} queries are"
+    reachable = min(1.0, smallest_p(queries) * comparisons)
+    if reachable >= alpha:
+        corrected = f", corrected for {comparisons} comparisons" if comparisons > 1 else ""
+        return (
+            f"{noun} too few for a verdict: even if one system won every time, "
+            f"the randomisation test could not go below p = {reachable:.2g}{corrected}."
+        )
+    if queries < FEW:
+        return (
+            f"{noun} few: take differences as hints, since only large and steady ones can show with fewer than {FEW}."
+        )
+    return None
+
+
+def detectable_difference(
+    values: npt.ArrayLike, baseline: npt.ArrayLike, *, level: float = 0.95, power: float = 0.8
+) -> float:
+    """The true difference that a t-test on as many queries, of this spread, would find with the given power.
+
+    (t(1 - alpha/2, n - 1) + t(power, n - 1)) * sd / sqrt(n), alpha = 1 - level (Cohen 1988; Sakai, "Statistical
+    significance, power, and sample sizes", SIGIR 2016, for IR). A power of one half gives the half width of the
+    interval: the smallest mean difference that is significant when it is seen. Infinite for fewer than two queries.
+    """
+    check_level(level)
+    if not 0 < power < 1:
+        raise ParameterError("power", expected="a probability between 0 and 1", found=power)
+    found = differences(values, baseline)
+    if len(found) < 2:  # noqa: PLR2004 -- one difference has no spread
+        return math.inf
+    df = len(found) - 1
+    return (quantile(1 - (1 - level) / 2, df) + quantile(power, df)) * moments(found).sd / math.sqrt(len(found))

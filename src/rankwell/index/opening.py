@@ -1,0 +1,53 @@
+"""Open an index by its address: a folder, or `SCHEME://...` for an index of a plugin."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rankwell.core import ParameterError, RankwellError
+from rankwell.core.plugins import Plugins
+from rankwell.index.index import Index
+from rankwell.index.protocol import SearchIndex
+
+SCHEME = re.compile(r"([A-Za-z][\w+.-]*)://")
+# The opener of each scheme: a function from the whole address to a `SearchIndex`.
+SCHEMES = Plugins(
+    "rankwell.indexes",
+    dict.fromkeys(("chdb", "clickhouse", "clickhouses"), "rankwell.clickhouse:ClickHouseIndex.open"),
+)
+
+
+def scheme_of(address: Path | str) -> str | None:
+    """The scheme of an address (`clickhouse` of `clickhouse://host/papers`); None for a folder."""
+    found = SCHEME.match(address) if isinstance(address, str) else None
+    return found[1].lower() if found else None
+
+
+def open_index(address: Path | str) -> SearchIndex:
+    """Open the last commit of an index in a folder, or at an address such as `clickhouse://host/papers`.
+
+    open_index("papers").search("fever", k=10)
+    """
+    scheme = scheme_of(address)
+    if scheme is None:
+        return Index.open(address)
+    if scheme not in SCHEMES:
+        known = ", ".join(f"{name}://" for name in SCHEMES)
+        raise ParameterError("index", expected=f"a folder, or an address with one of {known}", found=f"{scheme}://")
+    index: SearchIndex = SCHEMES[scheme](str(address))
+    return index
+
+
+def as_index(index: SearchIndex | str) -> SearchIndex:
+    """Open an index given by its address; return any other unchanged."""
+    return open_index(index) if isinstance(index, str) else index
+
+
+def in_folder(index: SearchIndex, what: str, instead: str) -> Index:
+    """Return an index in a folder; raise for any other, where `what` needs a folder."""
+    if isinstance(index, Index):
+        return index
+    raise RankwellError(
+        f"{what}: expected an index in a folder, found {index.path}: {instead}, or search the folder that was pushed"
+    )

@@ -1,0 +1,234 @@
+"""A study's database (SQLite or PostgreSQL), with group commit."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Condition
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.orm import Session
+
+from rankwell.core import RankwellError
+from rankwell.core.sqlite import CONNECTIONS, sqlite_engine
+from rankwell.judging.migrations import bring_up_to_date, is_current
+
+
+class SharedSync:
+    """Syncs SQLite's log to the disk; concurrent writers share a sync (group commit).
+
+    A sync takes milliseconds: one per writer would limit the throughput. Writers that come during a sync share the
+    next one.
+
+    What has left the log is as safe: with `synchronous = NORMAL` SQLite syncs the log before a checkpoint copies it
+    into the database, and the database before it restarts the log. Closing the file drops no lock of SQLite's (POSIX
+    drops all of a process's locks on a closed file): SQLite locks its other files, never the log.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._state = Condition()
+        self._begun = self._done = 0
+        self._busy = False
+        self._failure: OSError | None = None
+        self._file: int | None = None
+
+    def wait(self) -> None:
+        """Return when everything written before the call is on the disk; raise `OSError` if a sync failed.
+
+        After a sync that failed there is no second try, for anybody: the system has forgotten which bytes are not on
+        the disk, and the next sync would succeed without them (Rebello et al., "Can applications recover from fsync
+        failures?", USENIX ATC 2020). Whoever opens the database again finds what is there.
+        """
+        with self._state:
+            wanted = self._begun + 1  # one that has begun already may have missed our bytes
+            while self._done < wanted:
+                if self._failure is not None:
+                    told = f"the disk failed to keep a write before: {self._failure.strerror}; start again"
+                    raise OSError(errno.EIO, told, str(self.path)) from self._failure
+                if self._busy:
+                    self._state.wait()
+                else:
+                    self._sync_once()
+
+    def close(self) -> None:
+        """Close the file once no writer waits."""
+        with self._state:
+            self._let_go()
+
+    def _sync_once(self) -> None:
+        """Sync without holding the lock."""
+        self._busy = True
+        self._begun += 1
+        number = self._begun
+        self._state.release()
+        failure: OSError | None = None
+        finished = False
+        try:
+            self._sync()
+            finished = True
+        except OSError as error:
+            failure = error
+            raise
+        finally:
+            self._state.acquire()
+            self._failure = failure
+            self._done = number if finished else self._done
+            self._busy = False
+            self._state.notify_all()
+
+    def _sync(self) -> None:
+        """Sync the log as it is now.
+
+        SQLite removes it when everything in it stands in the database, synced: then there is nothing to do. Otherwise
+        the file stays open between syncs, as the system tells a failure to those who had the file open at the time.
+        """
+        try:
+            now = self.path.stat()
+        except FileNotFoundError:
+            self._let_go()
+            return
+        if self._file is not None and not os.path.samestat(os.fstat(self._file), now):
+            self._let_go()
+        if self._file is None:
+            try:
+                self._file = os.open(self.path, os.O_RDWR)
+            except FileNotFoundError:
+                return
+        os.fsync(self._file)
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+MIGRATION_LOCK = 0x52414E4B  # any number will do, as long as nothing else in the database uses it
+POSTGRES = "postgresql+psycopg"
+
+
+class Database:
+    """Short transactions on one study: `read` to query, `write` for atomic changes."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._writers = {durable: engine.execution_options(writes=True, durable=durable) for durable in (True, False)}
+        # SQLite lets one writer in and makes the others poll; inside a process a lock is faster.
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else contextlib.nullcontext()
+        # Group commit for SQLite; PostgreSQL does it by itself.
+        self._disk = SharedSync(Path(f"{engine.url.database}-wal")) if engine.dialect.name == "sqlite" else None
+
+    def __repr__(self) -> str:
+        return f"Database({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The address without its password."""
+        return shown(self.engine.url)
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session to read in."""
+        with Session(self.engine) as session:
+            yield session
+
+    @contextlib.contextmanager
+    def write(self, *, durable: bool = True) -> Iterator[Session]:
+        """A transaction: on the disk when the block ends, or rolled back on an error.
+
+        Without `durable` it does not wait for the disk: a power cut may undo it, but not a later durable
+        transaction.
+        """
+        with self._turn, Session(self._writers[durable], expire_on_commit=False) as session, session.begin():
+            yield session
+        if durable and self._disk is not None:
+            self._disk.wait()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+        if self._disk is not None:
+            self._disk.close()
+
+
+def open_database(where: Path | str, *, create: bool = False) -> Database:
+    """Open the database in a file or at a `postgresql://` address; create or upgrade its tables where needed."""
+    url = database_url(where)
+    if url.get_backend_name() == "sqlite":
+        _check_file(Path(url.database or ""), create=create)
+    database = Database(_engine(url))
+    try:
+        with database.read() as session:
+            current = is_current(session.connection(), database.name)
+        if not current:
+            with database.write() as session:
+                connection = session.connection()
+                _one_at_a_time(connection)
+                bring_up_to_date(connection, database.name)
+    except DBAPIError as error:
+        database.close()
+        reason = " ".join(str(error.orig).split())
+        raise RankwellError(f"{database.name}: expected a database that opens, found: {reason}") from error
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def database_url(where: Path | str) -> URL:
+    """SQLAlchemy's address of a SQLite file or a PostgreSQL database, with our driver."""
+    text = str(where)
+    if "://" not in text:
+        return URL.create("sqlite", database=text)
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        raise RankwellError("database: expected a file or postgresql://USER@HOST/NAME, found neither") from error
+    if url.drivername in ("postgres", "postgresql"):
+        url = url.set(drivername=POSTGRES)
+    if url.drivername not in ("sqlite", POSTGRES):
+        raise RankwellError(f"{shown(url)}: expected a file, or an address that begins with postgresql://")
+    return url
+
+
+def shown(url: URL) -> str:
+    """An address without its password; a file by its name."""
+    is_file = url.get_backend_name() == "sqlite"
+    return str(url.database) if is_file else url.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def _check_file(path: Path, *, create: bool) -> None:
+    if path.is_file():
+        return
+    if not create:
+        raise RankwellError(f"{path}: expected a study's database, found none: make one with `rankwell assess create`")
+    if not path.parent.is_dir():
+        raise RankwellError(f"{path}: expected a place for a file, found no folder {path.parent}")
+    # It holds e-mail addresses: nobody else on this machine is to read it. SQLite's side files take its rights over.
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _engine(url: URL) -> Engine:
+    if url.drivername == POSTGRES:
+        engine = create_engine(
+            url, pool_size=CONNECTIONS, max_overflow=CONNECTIONS, pool_pre_ping=True, hide_parameters=True
+        )
+        event.listen(engine, "begin", _begin_postgres)
+        return engine
+    return sqlite_engine(url, synchronous="NORMAL")  # `write` waits for the disk, commits do not
+
+
+def _begin_postgres(connection: Connection) -> None:
+    if not connection.get_execution_options().get("durable", True):
+        connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
+
+
+def _one_at_a_time(connection: Connection) -> None:
+    """Lock, so that two servers that start together do not both create the tables; SQLite's write lock does that."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))

@@ -1,0 +1,3 @@
+"""One file for each change of the tables."""
+
+from __future__ import annotations

@@ -1,0 +1,175 @@
+"""Create a study from its file and the data it names, and open studies; database libraries are loaded late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankwell.collections import Reading, open_collection, read_any_qrels, read_any_queries, read_run
+from rankwell.core import Document, Judgments, MissingExtraError, RankwellError
+from rankwell.judging.sampling import (
+    Pool,
+    only_unjudged,
+    pool_of_lists,
+    pool_of_runs,
+    sample_queries,
+    strata,
+    with_known,
+)
+from rankwell.judging.study_file import StudyFile, read_study_file
+
+if TYPE_CHECKING:
+    from rankwell.judging.store import Store
+
+
+SHOWN = 5  # ids in an error
+
+ReadDocuments = Callable[[str, frozenset[str], Reading], Iterator[Document]]
+
+
+@dataclass(frozen=True)
+class Material:
+    """The texts of queries and passages, the pool, and the earlier judgments."""
+
+    queries: Mapping[str, str]
+    passages: Mapping[str, Mapping[str, str]]
+    pool: Pool
+    originals: Judgments
+    strata: Mapping[str, str]
+
+
+def read_material(file: StudyFile, documents: ReadDocuments | None = None, reading: Reading | None = None) -> Material:
+    """Read the study's queries, pool and texts. `documents` looks texts up by id (default: scan the collection)."""
+    reading = reading or Reading()
+    if file.queries is None:
+        raise RankwellError(f"{file.path}: expected queries, found none: name them there or with --queries")
+    if file.collection is None:
+        raise RankwellError(
+            f"{file.path}: expected a collection with the texts, found none: name it there or with --collection"
+        )
+    originals = read_any_qrels(file.place(file.qrels)) if file.qrels else Judgments()
+    pool, by_query = _pool(file, originals, reading)
+    pool = {qid: passages for qid, passages in pool.items() if passages}
+    if not pool:
+        raise RankwellError(f"{file.path}: expected passages to judge, found none: everything is judged already")
+    queries = _query_texts(file, pool)
+    wanted = frozenset(docno for passages in pool.values() for docno in passages)
+    source = file.place(file.collection)
+    passages = _passages(source, (documents or scan_collection)(source, wanted, reading), wanted, file.fields)
+    return Material(queries, passages, pool, originals.only(pool), by_query)
+
+
+def scan_collection(source: str, wanted: frozenset[str], reading: Reading) -> Iterator[Document]:
+    """Read the wanted documents of a collection from its beginning until all are found."""
+    missing = set(wanted)
+    for document in open_collection(source).documents(reading):
+        if document.id in missing:
+            yield document
+            missing.discard(document.id)
+            if not missing:
+                return
+
+
+def _pool(file: StudyFile, originals: Judgments, reading: Reading) -> tuple[Pool, Mapping[str, str]]:
+    """The pool of the sampled queries, and their strata."""
+    if file.pool:
+        return pool_of_lists(file.pool), {}
+    if not file.runs:
+        raise RankwellError(f"{file.path}: expected runs, or a table [pool], found neither")
+    if file.only_unjudged and not file.qrels:
+        raise RankwellError(f"{file.path}: only_unjudged: expected qrels that say what is judged, found none")
+    runs = [read_run(file.place(run), reading=reading) for run in file.runs]
+    pool = pool_of_runs(runs, file.depth)
+    by_query: Mapping[str, str] = {}
+    if file.sample:
+        sizes = {name: size for name, size in file.sample.items() if name != "seed"}
+        by_query = {qid: name for qid, name in strata(runs[0], originals).items() if qid in pool}
+        try:
+            drawn = sample_queries(by_query, sizes, file.sample.get("seed", 0))
+        except RankwellError as error:
+            raise RankwellError(f"{file.path}: {error}") from error
+        pool = {qid: pool[qid] for qid in drawn}
+    if file.add_known:
+        pool = with_known(pool, originals)
+    return (only_unjudged(pool, originals) if file.only_unjudged else pool), by_query
+
+
+def _query_texts(file: StudyFile, pool: Iterable[str]) -> dict[str, str]:
+    assert file.queries is not None  # noqa: S101 -- the caller looked
+    source = file.place(file.queries)
+    queries = read_any_queries(source)
+    missing = [qid for qid in pool if qid not in queries]
+    if missing:
+        raise RankwellError(f"{source}: expected the queries of the pool, found no {_some(missing)}")
+    return {qid: queries[qid].text(file.query_field) for qid in pool}
+
+
+def _passages(
+    source: str, documents: Iterable[Document], wanted: frozenset[str], fields: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    found = {}
+    for document in documents:
+        chosen = fields or tuple(document.fields)
+        found[document.id] = {name: document.fields[name] for name in chosen if name in document.fields}
+    missing = sorted(wanted - set(found))
+    if missing:
+        raise RankwellError(f"{source}: expected the {len(wanted):,} passages of the pool, found no {_some(missing)}")
+    if not any(any(texts.values()) for texts in found.values()):
+        raise RankwellError(f"{source}: expected texts in {', '.join(fields) or 'the passages'}, found none")
+    return found
+
+
+def _some(ids: list[str]) -> str:
+    more = f" and {len(ids) - SHOWN:,} more" if len(ids) > SHOWN else ""
+    return ", ".join(ids[:SHOWN]) + more
+
+
+def create_study(
+    file: Path | str,
+    database: Path | str,
+    *,
+    queries: str | None = None,
+    collection: str | None = None,
+    documents: ReadDocuments | None = None,
+    reading: Reading | None = None,
+) -> Store:
+    """Create the study of a file in a new database, and open it.
+
+    `queries` and `collection` replace those of the file; their paths are relative to the current folder.
+    `documents` looks up the texts of passages by id (default: read through the collection).
+    """
+    _need_database()
+    from rankwell.judging.creation import write_study_database
+    from rankwell.judging.store import Store
+
+    found = read_study_file(file)
+    if queries is not None:
+        found = replace(found, queries=_from_here(queries))
+    if collection is not None:
+        found = replace(found, collection=_from_here(collection))
+    material = read_material(found, documents, reading)
+    return Store(write_study_database(found.study, material, database))
+
+
+def open_study(database: Path | str) -> Store:
+    """Open a study: its database's file, or its `postgresql://` address."""
+    _need_database()
+    from rankwell.judging.store import open_store
+
+    return open_store(database)
+
+
+def _from_here(source: str) -> str:
+    path = Path(source)
+    return str(path.absolute()) if path.exists() else source
+
+
+def _need_database() -> None:
+    try:
+        import alembic
+        import sqlalchemy
+    except ImportError as error:
+        raise MissingExtraError("a study's database", extra="assess") from error
+    del alembic, sqlalchemy

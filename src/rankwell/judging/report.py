@@ -1,0 +1,200 @@
+"""The report of an assessment, with its pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rankwell.evaluation import parse_measure
+from rankwell.evaluation.query_groups import Groups, by_answer_type, by_length
+from rankwell.evaluation.significance import mark
+from rankwell.judging import tables
+from rankwell.judging.agreement import Agreement
+from rankwell.judging.experiments import Experiments
+from rankwell.judging.grades import Grades
+from rankwell.judging.labels import ORIGINAL, LabelRules, Labels
+from rankwell.judging.study import ENGLISH_LEVELS
+from rankwell.report import Heading, Note, Page, Part, PicturePart, TablePart, Text
+from rankwell.report.pictures import Picture, bars, boxes, columns, stacked_bars
+
+CANNOT_TELL = "can't tell"
+
+
+def assessment_pictures(grades: Grades, labels: Labels | None = None) -> dict[str, Picture]:
+    """The pictures for which there are data, by file name."""
+    pictures = {}
+    if len(grades):
+        pictures["grades"] = _grades(grades)
+        pictures["queries-per-assessor"] = _queries_per_assessor(grades)
+        pictures["assessors-per-query"] = _assessors_per_query(grades, "Assessors per query")
+    if any(level is not None for level in grades.english):
+        pictures["english-levels"] = _english_levels(grades)
+    if labels is not None and labels.kept:
+        kept = set(labels.kept)
+        pictures["assessors-per-kept-query"] = _assessors_per_query(grades, "Assessors per kept query", kept)
+        pictures["relevant-passages"] = _relevant_passages(labels)
+        pictures["grades-per-query"] = _grades_per_query(labels)
+    return pictures
+
+
+def _grades(grades: Grades) -> Picture:
+    """Histogram of the grades."""
+    counts = Counter(grade for grade in grades.grades if grade is not None)
+    unsure = len(grades) - counts.total()
+    title = "Grades given" + (f" ({unsure:,} times: {CANNOT_TELL})" if unsure else "")
+    if not counts:
+        return columns({0: 0}, title=title, x="grade", y="answers")
+    steps = range(min(counts), max(counts) + 1)
+    return columns({grade: counts[grade] for grade in steps}, title=title, x="grade", y="answers")
+
+
+def _queries_per_assessor(grades: Grades) -> Picture:
+    """Histogram of queries per assessor (re-assessment study, figure 4.5)."""
+    done = Counter(assessor for assessor, _ in set(zip(grades.assessors, grades.qids, strict=True)))
+    return columns(Counter(done.values()), title="Queries per assessor", x="queries assessed", y="assessors")
+
+
+def _assessors_per_query(grades: Grades, title: str, only: Collection[str] | None = None) -> Picture:
+    """Histogram of assessors per query (re-assessment study, figures 4.6 and 4.7)."""
+    seen = set(zip(grades.qids, grades.assessors, strict=True))
+    people = Counter(qid for qid, _ in seen if only is None or qid in only)
+    return columns(Counter(people.values()), title=title, x="assessors", y="queries")
+
+
+def _english_levels(grades: Grades) -> Picture:
+    """Number of assessors by level of English (re-assessment study, figure 4.8)."""
+    told = {who: level for who, level in zip(grades.assessors, grades.english, strict=True) if level is not None}
+    counts = Counter(told.values())
+    labels = [f"{level} ({cefr})" if cefr else f"{level}" for level, _, cefr in ENGLISH_LEVELS]
+    series = {"assessors": [float(counts[level.level]) for level in ENGLISH_LEVELS]}
+    return bars(labels, series, title="English levels of the assessors", x="assessors")
+
+
+def _relevant_passages(labels: Labels) -> Picture:
+    """Relevant passages of each query by label set (re-assessment study, figure 4.1)."""
+    sets = {ORIGINAL: labels.original, **labels.binary} if labels.original else dict(labels.binary)
+    counts = {name: [len(judged.relevant(qid)) for qid in labels.kept] for name, judged in sets.items()}
+    return boxes(counts, title="Relevant passages per query", x="labels", y="relevant passages")
+
+
+def _grades_per_query(labels: Labels) -> Picture:
+    """The graded labels of each query, best queries first (re-assessment study, figure 4.2)."""
+    steps = sorted({row.grade for row in labels.graded.rows()})
+    counts = {qid: Counter(of_query.values()) for qid, of_query in labels.graded.items()}
+    order = sorted(counts, key=lambda qid: [counts[qid][step] for step in reversed(steps)], reverse=True)
+    series = {f"grade {step}": [float(counts[qid][step]) for qid in order] for step in steps}
+    return stacked_bars(order, series, title="Grades per query", x="queries", y="passages")
+
+
+SHOWN = "RR@10"
+
+
+def group_pictures(experiments: Experiments, texts: Mapping[str, str]) -> dict[str, Picture]:
+    """RR@10 of every run in each group of queries, a picture for each binary label set and way of grouping.
+
+    `texts` are the queries' texts; without them there are no pictures.
+    """
+    qids = next(iter(experiments.measured[ORIGINAL].values())).qids
+    known = {qid: texts[qid] for qid in qids if qid in texts}
+    ways = {"query-length": by_length(known), "answer-type": by_answer_type(known)} if known else {}
+    return {
+        f"{name}-by-{way}": _picture(experiments, name, groups, f"By {way.replace('-', ' ')}, {name} labels")
+        for way, groups in ways.items()
+        for name in dict.fromkeys(one.about.removesuffix(" labels") for one in experiments.of_runs)
+        if parse_measure(SHOWN) in next(iter(experiments.measured[name].values())).measures
+    }
+
+
+def _picture(experiments: Experiments, labels: str, groups: Groups, title: str) -> Picture:
+    measure = parse_measure(SHOWN)
+    labelled = [f"{name} ({len(members)})" for name, members in groups.items()]
+    series = {}
+    for run, found in experiments.measured[labels].items():
+        values = found.per_query(measure)
+        series[run] = [float(np.mean([values[qid] for qid in members])) for members in groups.values()]
+    return bars(labelled, series, title=title, x=f"{SHOWN} (queries in brackets)", digits=3)
+
+
+ABOUT_AGREEMENT = (
+    "1 is perfect agreement and 0 what chance would give. Alpha takes missing answers into account and, on ordinal "
+    "grades, that 1 and 2 are nearer than 1 and 5. Its interval comes from drawing queries. The majority that an "
+    "assessor is compared with is that of the others."
+)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The data of the assessment page."""
+
+    grades: Grades
+    rules: LabelRules
+    labels: Labels
+    agreement: Agreement
+    experiments: Experiments | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)  # of the queries, for the results by kind of query
+
+
+def assessment_page(found: Assessment, title: str, *, marks: str = "stars", command: str | None = None) -> Page:
+    """The report as a page: the verdict first, then labels, agreement, assessors and experiments."""
+    pictures = assessment_pictures(found.grades, found.labels)
+    parts: list[Part] = [
+        *(_verdict(found.experiments, marks) if found.experiments else []),
+        Heading("Labels"),
+        Text(_rules(found.rules)),
+        TablePart(tables.labels_table(found.labels, found.rules.thresholds, found.rules.lowest)),
+        TablePart(tables.fates_table(found.labels)),
+        *_shown(pictures, "relevant-passages", "grades-per-query", "grades"),
+        Heading("Agreement"),
+        Text(ABOUT_AGREEMENT),
+        TablePart(tables.agreement_table(found.agreement)),
+        *map(Note, found.agreement.warnings()),
+        Heading("Assessors"),
+        TablePart(tables.assessors_table(found.agreement)),
+        *_shown(pictures, "queries-per-assessor", "assessors-per-query", "assessors-per-kept-query", "english-levels"),
+        *(_experiments(found.experiments, marks) if found.experiments else []),
+        *(_kinds(found.experiments, found.texts) if found.experiments else []),
+    ]
+    return Page(title, parts, command)
+
+
+def _verdict(experiments: Experiments, marks: str) -> list[Part]:
+    said = (
+        f"{experiments.queries} queries; a positive difference is a higher value, which is worse for MFR. Differences "
+        f"are tested query by query (paired t-test). {mark(marks).legend}"
+    )
+    return [
+        Heading("Does the verdict hold?"),
+        TablePart(tables.verdict_table(experiments, marks)),
+        Text(said),
+        *map(Note, experiments.notes),
+    ]
+
+
+def _experiments(experiments: Experiments, marks: str) -> list[Part]:
+    return [
+        Heading("Old labels against new"),
+        *(TablePart(tables.experiment_table(one, marks)) for one in experiments.of_labels),
+        Heading("Run against run"),
+        *(TablePart(tables.experiment_table(one, marks)) for one in experiments.of_runs),
+    ]
+
+
+def _kinds(experiments: Experiments, texts: Mapping[str, str]) -> list[Part]:
+    pictures = group_pictures(experiments, texts)
+    return [Heading("Kinds of queries"), *map(PicturePart, pictures.values())] if pictures else []
+
+
+def _rules(rules: LabelRules) -> str:
+    sets = " and ".join(f"{name} from grade {threshold}" for name, threshold in rules.thresholds.items())
+    english = f" with English of level {rules.english} or more" if rules.english is not None else ""
+    return (
+        f"Binary labels by majority vote ({sets}), graded ones by the ceiled median, of queries with at least "
+        f"{rules.assessors} assessors{english}."
+    )
+
+
+def _shown(pictures: dict[str, Picture], *names: str) -> list[PicturePart]:
+    return [PicturePart(pictures[name]) for name in names if name in pictures]

@@ -1,0 +1,315 @@
+"""Signing in to a study: one-time links by mail, invitation codes, and limits on attempts."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from rankwell.core import ParameterError
+from rankwell.judging.database import Database
+from rankwell.judging.people import Account, account_of, moment, new_assessor, note_event
+from rankwell.judging.schema import AssessorRow, AttemptRow, InvitationRow, PersonRow, SignInLinkRow
+from rankwell.judging.study import NotThereError, Study, TooManyAttemptsError
+
+# Crockford's alphabet: no I, L, O and U, so that a code can be read out and typed in.
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+CODE_LENGTH = 16  # 80 bits: nobody guesses one
+GROUP = 4
+MISREAD = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, " ": None})
+
+
+def new_code() -> str:
+    """A code that people can type: four groups of four characters."""
+    letters = "".join(secrets.choice(ALPHABET) for _ in range(CODE_LENGTH))
+    return "-".join(letters[at : at + GROUP] for at in range(0, CODE_LENGTH, GROUP))
+
+
+def code_hash(code: str) -> str:
+    """The hash of a code, however it was typed. It needs no salt: a code is random and long."""
+    return digest(code.strip().upper().translate(MISREAD))
+
+
+def new_token() -> str:
+    """A random token for a link."""
+    return secrets.token_urlsafe(32)
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+WINDOW = timedelta(hours=1)
+
+
+class Limit(NamedTuple):
+    """A maximum number of attempts per hour; `what` is the kind of attempt."""
+
+    what: str
+    most: int
+
+
+WRONG_CODES = Limit("wrong code", 30)  # a place
+LINKS_TO_ADDRESS = Limit("links to address", 5)
+LINKS_FROM_PLACE = Limit("links from place", 100)  # a classroom has one IP address
+
+
+def check_attempts(session: Session, limit: Limit, who: str, now: datetime) -> None:
+    """Raise `TooManyAttemptsError` where the limit of the last hour is reached."""
+    if attempts(session, limit, who, now) >= limit.most:
+        raise TooManyAttemptsError("too many attempts: wait for an hour, then try again")
+
+
+def attempts(session: Session, limit: Limit, who: str, now: datetime) -> int:
+    """Number of attempts in the last hour."""
+    wanted = select(func.count()).where(AttemptRow.key_hash == _key(limit, who), AttemptRow.at > now - WINDOW)
+    return session.execute(wanted).scalar_one()
+
+
+def note_attempt(session: Session, limit: Limit, who: str, now: datetime) -> None:
+    """Record an attempt, and delete those older than an hour."""
+    session.execute(delete(AttemptRow).where(AttemptRow.at <= now - WINDOW))
+    session.add(AttemptRow(key_hash=_key(limit, who), at=now))
+
+
+def _key(limit: Limit, who: str) -> str:
+    return digest(f"{limit.what}\n{who}")
+
+
+VALID_DAYS = 30
+MOST_PLACES = 10_000
+
+
+class Invitation(NamedTuple):
+    """An invitation as administrators see it, without its code, of which only the hash is kept."""
+
+    number: int
+    places: int
+    taken: int
+    administrator: bool
+    created_at: datetime
+    expires_at: datetime | None
+    withdrawn: bool
+
+
+class Welcome(NamedTuple):
+    """A signed-in account and, the first time, a return code for other devices."""
+
+    account: Account
+    return_code: str | None
+
+
+@dataclass(frozen=True)
+class Invitations:
+    """Create, list, withdraw and redeem the invitations of a study."""
+
+    database: Database
+    clock: Callable[[], datetime] = moment
+
+    def invite(
+        self, places: int = 1, *, administrator: bool = False, days: int | None = VALID_DAYS, by: str | None = None
+    ) -> str:
+        """Create a code for `places` people, valid for `days` days; only this call shows it."""
+        if not 1 <= places <= MOST_PLACES:
+            raise ParameterError("places", expected=f"1 to {MOST_PLACES:,} people", found=places)
+        if days is not None and days < 1:
+            raise ParameterError("days", expected="a number of days, at least 1", found=days)
+        code = new_code()
+        with self.database.write() as session:
+            now = self.clock()
+            expires = None if days is None else now + timedelta(days=days)
+            row = _invitation(code, now, places=places, administrator=administrator, expires_at=expires)
+            session.add(row)
+            note_event(session, now, "invited", by, places=places, administrator=administrator)
+        return code
+
+    def all(self) -> list[Invitation]:
+        """All invitations, newest first, without return codes."""
+        with self.database.read() as session:
+            rows = session.scalars(
+                select(InvitationRow).where(InvitationRow.assessor_id.is_(None)).order_by(InvitationRow.id.desc())
+            )
+            return [
+                Invitation(
+                    row.id,
+                    row.places,
+                    row.taken,
+                    row.administrator,
+                    row.created_at,
+                    row.expires_at,
+                    row.withdrawn_at is not None,
+                )
+                for row in rows
+            ]
+
+    def withdraw(self, number: int, by: str | None = None) -> None:
+        """Invalidate a code; accounts made with it stay."""
+        with self.database.write() as session:
+            row = session.get(InvitationRow, number, with_for_update=True)
+            if row is None or row.assessor_id is not None:
+                raise NotThereError(f"invitation: expected the number of one of this study, found {number}")
+            row.withdrawn_at = row.withdrawn_at or self.clock()
+            note_event(session, self.clock(), "invitation withdrawn", by, number=number)
+
+    def redeem(self, code: str, place: str) -> Welcome:
+        """Sign in with a code: as a new assessor, or with a return code as its owner.
+
+        `place` is where the request comes from (an IP address), for counting wrong codes.
+        """
+        with self.database.write() as session:
+            check_attempts(session, WRONG_CODES, place, self.clock())
+            welcome = self._welcome(session, code)
+            if welcome is None:
+                note_attempt(session, WRONG_CODES, place, self.clock())
+        if welcome is None:
+            raise NotThereError("code: expected one that is valid and has places left, found another")
+        return welcome
+
+    def _welcome(self, session: Session, code: str) -> Welcome | None:
+        now = self.clock()
+        row = valid_invitation(session, code, now)
+        if row is None:
+            return None
+        if row.assessor_id is not None:
+            back = session.get_one(AssessorRow, row.assessor_id)
+            return None if back.deleted_at else Welcome(account_of(back), None)
+        row.taken += 1
+        assessor = new_assessor(session, now, administrator=row.administrator)
+        return_code = new_code()
+        session.add(_invitation(return_code, now, assessor_id=assessor.id))
+        return Welcome(account_of(assessor), return_code)
+
+
+def valid_invitation(session: Session, code: str, now: datetime) -> InvitationRow | None:
+    """The valid invitation of a code, locked until the end of the transaction; None where there is none."""
+    wanted = select(InvitationRow).where(InvitationRow.code_hash == code_hash(code)).with_for_update()
+    row = session.scalars(wanted).first()
+    if row is None or row.withdrawn_at or (row.expires_at and row.expires_at <= now):
+        return None
+    return row if row.assessor_id is not None or row.taken < row.places else None
+
+
+def _invitation(
+    code: str,
+    now: datetime,
+    *,
+    places: int = 1,
+    administrator: bool = False,
+    assessor_id: int | None = None,
+    expires_at: datetime | None = None,
+) -> InvitationRow:
+    return InvitationRow(
+        code_hash=code_hash(code),
+        places=places,
+        administrator=administrator,
+        assessor_id=assessor_id,
+        created_at=now,
+        expires_at=expires_at,
+    )
+
+
+LINK_LASTS = timedelta(minutes=30)
+LONGEST_ADDRESS = 254
+# No character that could start another header or address in a mail.
+ADDRESS = re.compile(r"""[^\s@<>()\[\],;:"'\\\x00-\x1f\x7f]+@[^\s@<>()\[\],;:"'\\\x00-\x1f\x7f]+""")
+
+
+def checked_address(email: str) -> str:
+    """The address in lower case without spaces around it; an error where it is malformed."""
+    address = email.strip().lower()
+    if len(address) > LONGEST_ADDRESS or not ADDRESS.fullmatch(address):
+        raise ParameterError("e-mail", expected="an address such as name@example.org", found=email[:LONGEST_ADDRESS])
+    return address
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """Signing in by mailed links; the application sends the mails."""
+
+    database: Database
+    study: Study
+    clock: Callable[[], datetime] = moment
+
+    def request_link(self, email: str, place: str, code: str | None = None) -> str | None:
+        """A token to mail to the address, or None where nothing is mailed; the page must say the same for both.
+
+        Known people get one; others where the study is open to all, or with an invitation `code`. `place` is where
+        the request comes from (an IP address): too many from one place raise `TooManyAttemptsError`.
+        """
+        address = checked_address(email)
+        with self.database.write() as session:
+            now = self.clock()
+            check_attempts(session, LINKS_FROM_PLACE, place, now)
+            note_attempt(session, LINKS_FROM_PLACE, place, now)
+            enough = attempts(session, LINKS_TO_ADDRESS, address, now) >= LINKS_TO_ADDRESS.most
+            note_attempt(session, LINKS_TO_ADDRESS, address, now)
+            session.execute(delete(SignInLinkRow).where(SignInLinkRow.expires_at <= now))
+            invitation = None if code is None else valid_invitation(session, code, now)
+            known = session.get(PersonRow, address) is not None
+            if enough or not (known or self.study.open_to_all or invitation):
+                return None
+            token = new_token()
+            session.add(
+                SignInLinkRow(
+                    token_hash=digest(token),
+                    email=address,
+                    invitation_id=invitation.id if invitation and not known else None,
+                    expires_at=now + LINK_LASTS,
+                )
+            )
+            return token
+
+    def sign_in(self, token: str, place: str) -> Account:
+        """The account of a mailed token, created where the address is new; the token is used up.
+
+        Mail programs open links to look at them: call this for a button on the linked page, not for the page itself.
+        """
+        with self.database.write() as session:
+            check_attempts(session, WRONG_CODES, place, self.clock())
+            account = self._account(session, token)
+            if account is None:
+                note_attempt(session, WRONG_CODES, place, self.clock())
+        if account is None:
+            raise NotThereError("link: expected one that was not used and is not too old, found another")
+        return account
+
+    def _account(self, session: Session, token: str) -> Account | None:
+        now = self.clock()
+        used_up = delete(SignInLinkRow).where(SignInLinkRow.token_hash == digest(token))
+        found = session.execute(
+            used_up.returning(SignInLinkRow.email, SignInLinkRow.invitation_id, SignInLinkRow.expires_at)
+        ).first()
+        if found is None or found.expires_at <= now:
+            return None
+        person = session.get(PersonRow, found.email)
+        if person is None:
+            person = self._newcomer(session, found.email, found.invitation_id, now)
+        return None if person is None else account_of(session.get_one(AssessorRow, person.assessor_id))
+
+    def _newcomer(self, session: Session, email: str, invitation_id: int | None, now: datetime) -> PersonRow | None:
+        administrator, assessor_id = False, None
+        if invitation_id is not None:
+            invitation = session.get_one(InvitationRow, invitation_id, with_for_update=True)
+            if invitation.withdrawn_at or (invitation.assessor_id is None and invitation.taken >= invitation.places):
+                return None
+            if invitation.assessor_id is None:
+                invitation.taken += 1
+            administrator, assessor_id = invitation.administrator, invitation.assessor_id
+        elif not self.study.open_to_all:
+            return None
+        if assessor_id is None:
+            assessor_id = new_assessor(session, now, administrator=administrator).id
+        elif session.scalars(select(PersonRow).where(PersonRow.assessor_id == assessor_id)).first():
+            return None  # the code's owner already has another address
+        person = PersonRow(email=email, assessor_id=assessor_id, created_at=now)
+        session.add(person)
+        session.flush()
+        return person

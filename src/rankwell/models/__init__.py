@@ -1,0 +1,6 @@
+"""Models that rank, one folder for each family.
+
+`base` loads and runs transformers, `learning` has what all training shares, `reranking` what all re-rankers share.
+"""
+
+from __future__ import annotations

@@ -1,0 +1,242 @@
+"""Texts as token ids, with the model's special tokens and truncation; token counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rankwell.core.arrays import Integers
+from rankwell.core.errors import ParameterError, RankwellError
+from rankwell.models.base.sources import find_model
+
+QUERY_TOKENS = 62  # COVID-19 study: 512 = 62 for the query + 447 for the document + 3 special ones
+FEWEST = 8  # least number of tokens of a pair
+LONG = 16  # characters a token at most, usually: the rest of a text is tokenized only if needed
+REMEMBERED = 4096  # queries whose tokens are cached: a query has many documents
+
+Texts: TypeAlias = str | tuple[str, ...]
+"""What a model reads of a document: one text, or several (passages, two documents, title and abstract)."""
+Pair: TypeAlias = tuple[str, Texts]  # a query, and a document's text or texts
+
+
+def as_text(texts: Texts) -> str:
+    """Several texts joined with blanks."""
+    return texts if isinstance(texts, str) else " ".join(texts)
+
+
+class Tokens(NamedTuple):
+    """A model's input for one text or pair, or for several padded rows that belong together."""
+
+    ids: Integers
+    types: Integers  # 0 for the first text, 1 for the second
+    mask: Integers | None = None  # of several rows: 0 where one is padded
+
+
+@dataclass
+class Truncation:
+    """Counts of truncated texts and tokens; for very long texts the number of tokens is estimated."""
+
+    texts: int = 0
+    queries_cut: int = 0
+    documents_cut: int = 0
+    tokens_dropped: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.documents_cut:,} documents and {self.queries_cut:,} queries of {self.texts:,} texts were cut, "
+            f"{self.tokens_dropped:,} tokens dropped"
+        )
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The special tokens around one text or two, as in the tokenizer: `before` first `between` second `after`."""
+
+    before: list[int]
+    between: list[int]
+    after: list[int]
+    second: int  # the segment of the second text: 1 for BERT, 0 for models without segments
+    between_types: list[int]
+
+    def __len__(self) -> int:
+        return len(self.before) + len(self.between) + len(self.after)
+
+
+class Tokenizer:
+    """A model's `tokenizer.json`, without its own padding and truncation."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._tokenizer = load_tokenizer(file)
+        self.vocabulary = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) + 1
+        self.single = self._learn_single()
+        self.pair = self._learn_pair()
+
+    def heads(self, texts: Sequence[str], budget: int) -> list[tuple[list[int], int]]:
+        """The first `budget` tokens of each text, and how many more there were."""
+        encodings = self._tokenizer.encode_batch_fast([_head(text, budget) for text in texts], add_special_tokens=False)
+        return [self._head_of(text, encoding.ids, budget) for text, encoding in zip(texts, encodings, strict=True)]
+
+    def _head_of(self, text: str, ids: list[int], budget: int) -> tuple[list[int], int]:
+        looked_at = len(_head(text, budget))
+        if looked_at < len(text):
+            if len(ids) <= budget:  # few tokens in much text (long words, runs of blanks): tokenize all of it
+                ids = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
+                return ids[:budget], max(len(ids) - budget, 0)
+            return ids[:budget], round(len(ids) * len(text) / looked_at) - budget
+        return ids[:budget], max(len(ids) - budget, 0)
+
+    def _learn_single(self) -> Frame:
+        plain = self._tokenizer.encode("a", add_special_tokens=False)
+        framed = self._tokenizer.encode("a")
+        start = _find(framed.ids, plain.ids, 0, self.file)
+        end = start + len(plain.ids)
+        return Frame(framed.ids[:start], [], framed.ids[end:], 0, [])
+
+    def _learn_pair(self) -> Frame:
+        plain = self._tokenizer.encode("a", add_special_tokens=False).ids
+        framed = self._tokenizer.encode("a", "a")
+        first = _find(framed.ids, plain, 0, self.file)
+        second = _find(framed.ids, plain, first + len(plain), self.file)
+        middle = slice(first + len(plain), second)
+        return Frame(
+            framed.ids[:first],
+            framed.ids[middle],
+            framed.ids[second + len(plain) :],
+            framed.type_ids[second],
+            framed.type_ids[middle],
+        )
+
+
+def _find(ids: list[int], part: list[int], start: int, file: Path) -> int:
+    for place in range(start, len(ids) - len(part) + 1):
+        if ids[place : place + len(part)] == part:
+            return place
+    raise RankwellError(f"{file}: expected a tokenizer that takes a pair of texts, found one that loses the second")
+
+
+def _head(text: str, budget: int) -> str:
+    """The start of a text that holds its first `budget` tokens, up to a blank so that no word is cut."""
+    enough = (budget + 1) * LONG
+    if len(text) <= enough:
+        return text
+    blank = max(text.rfind(" ", 0, enough), text.rfind("\n", 0, enough))
+    return text[:blank] if blank > 0 else text
+
+
+def load_tokenizer(file: Path) -> Any:
+    """The Rust tokenizer of a `tokenizer.json`, without truncation."""
+    from tokenizers import Tokenizer as Rust
+
+    if not file.is_file():
+        raise RankwellError(f"{file.parent}: expected a file tokenizer.json in the model's folder, found none")
+    try:
+        tokenizer = Rust.from_file(str(file))
+    except Exception as error:  # the library raises plain Exception for whatever is wrong with the file
+        raise RankwellError(f"{file}: expected a tokenizer, found {str(error).splitlines()[0]}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+class PairTokens:
+    """Makes `[CLS] query [SEP] document [SEP]` of pairs.
+
+    A query keeps its first `query_tokens` tokens; the document gets what is left of `max_tokens`.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, max_tokens: int, query_tokens: int | None) -> None:
+        room = max_tokens - len(tokenizer.pair)
+        if room < FEWEST:
+            raise ParameterError("max_tokens", expected=f"at least {FEWEST + len(tokenizer.pair)}", found=max_tokens)
+        self.query_tokens = min(QUERY_TOKENS, room // 2) if query_tokens is None else query_tokens
+        if not 1 <= self.query_tokens < room:
+            raise ParameterError("query_tokens", expected=f"a number from 1 to {room - 1}", found=query_tokens)
+        self.room, self.max_tokens = room, max_tokens
+        self.truncated = Truncation()
+        self._tokenizer = tokenizer
+        self._queries: dict[str, tuple[list[int], int]] = {}
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
+        """The token ids of each pair."""
+        queries = self._heads_of_queries([query for query, _ in pairs])
+        documents = self._tokenizer.heads([document for _, document in pairs], self.room - 1)
+        return [self._join(*parts) for parts in zip(queries, documents, strict=True)]
+
+    def _heads_of_queries(self, queries: list[str]) -> list[tuple[list[int], int]]:
+        if len(self._queries) > REMEMBERED:
+            self._queries.clear()
+        new = [query for query in dict.fromkeys(queries) if query not in self._queries]
+        self._queries.update(zip(new, self._tokenizer.heads(new, self.query_tokens), strict=True))
+        return [self._queries[query] for query in queries]
+
+    def _join(self, query: tuple[list[int], int], document: tuple[list[int], int]) -> Tokens:
+        frame, counts = self._tokenizer.pair, self.truncated
+        first, more_query = query
+        second, more = document
+        fits = second[: self.room - len(first)]
+        more += len(second) - len(fits)
+        counts.texts += 1
+        counts.queries_cut += more_query > 0
+        counts.documents_cut += more > 0
+        counts.tokens_dropped += more_query + more
+        ids = [*frame.before, *first, *frame.between, *fits, *frame.after]
+        types = [0] * (len(frame.before) + len(first)) + frame.between_types
+        types += [frame.second] * (len(ids) - len(types))
+        return Tokens(np.array(ids, dtype=np.int64), np.array(types, dtype=np.int64))
+
+
+class TextTokens:
+    """Makes `[CLS] text [SEP]` of texts; long texts keep their head."""
+
+    def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
+        self.room, self.max_tokens = max_tokens - len(tokenizer.single), max_tokens
+        if self.room < 1:
+            raise ParameterError("max_tokens", expected=f"at least {1 + len(tokenizer.single)}", found=max_tokens)
+        self.truncated = Truncation()
+        self._tokenizer = tokenizer
+
+    def __call__(self, texts: Sequence[str]) -> list[Tokens]:
+        """The token ids of each text."""
+        frame, counts = self._tokenizer.single, self.truncated
+        made = []
+        for ids, more in self._tokenizer.heads(texts, self.room):
+            counts.texts += 1
+            counts.documents_cut += more > 0
+            counts.tokens_dropped += more
+            array = np.array([*frame.before, *ids, *frame.after], dtype=np.int64)
+            made.append(Tokens(array, np.zeros_like(array)))
+        return made
+
+
+class TokenCounter:
+    """Counts a text's tokens without the special ones ([CLS], [SEP])."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+        self._tokenizer = _load(model)
+
+    def __call__(self, texts: Sequence[str]) -> list[int]:
+        """The number of tokens of each text; nothing is cut."""
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [len(encoding.ids) for encoding in encodings]
+
+
+def _load(model: str) -> Any:
+    from tokenizers import Tokenizer
+
+    path = Path(model).expanduser()
+    file = path if path.is_file() else find_model(model) / "tokenizer.json"
+    if not file.is_file():
+        raise RankwellError(f"{model}: expected a file tokenizer.json in the model's folder, found none")
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises plain Exception for whatever is wrong with the file
+        raise RankwellError(f"{file}: expected a tokenizer, found {str(error).splitlines()[0]}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

@@ -1,0 +1,281 @@
+"""Fine-tune a bi-encoder: queries and documents as vectors, relevant ones close together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from rankwell.core import ParameterError, Progress, RankwellError
+from rankwell.core.parameters import POSITIVE, Text, Whole, like, param
+from rankwell.evaluation import parse_measure
+from rankwell.models.base.folder import ModelFolder
+from rankwell.models.base.texts import POOLINGS
+from rankwell.models.base.tokens import TextTokens, Tokenizer
+from rankwell.models.bi_encoder.batches import PairTexts, TextTable
+from rankwell.models.learning.data import Data
+from rankwell.models.learning.run_folder import RunFolder
+from rankwell.models.learning.settings import USUAL_TOKENS, RankerSettings
+from rankwell.models.learning.starting_model import (
+    HEAD,
+    copy_tokenizer,
+    freeze,
+    load_body,
+)
+from rankwell.models.learning.trainer import Job, Prepared, Training, with_budget
+from rankwell.models.learning.validation import check_validation, measures_to_take, ranking_measures
+
+
+class InBatchNegatives:
+    """Makes batches of relevant pairs (`positives`: their rows) and of hard negatives.
+
+    A document known to be relevant to another query of the batch would be a false negative: such a pair is left
+    out of the batch, and so is such a hard negative. `negatives` limits the hard negatives per pair; they change
+    with the epoch.
+    """
+
+    def __init__(self, pairs: PairTexts, *, negatives: int, padding: int) -> None:
+        self.pairs, self.negatives, self.padding = pairs, negatives, padding
+        self._relevant: dict[int, set[str]] = {}
+        self._others: dict[int, list[int]] = {}
+        for row, (group, label) in enumerate(zip(pairs.groups.tolist(), pairs.labels.tolist(), strict=True)):
+            if label > 0:
+                self._relevant.setdefault(group, set()).add(pairs.document_ids[row])
+            else:
+                self._others.setdefault(group, []).append(row)
+
+    @property
+    def positives(self) -> list[int]:
+        """The rows of the relevant pairs."""
+        return np.flatnonzero(self.pairs.labels > 0).tolist()
+
+    def __call__(self, examples: Sequence[tuple[int, int]]) -> dict[str, Any]:
+        """A batch of (row, epoch): queries; then one relevant document for each, and the hard negatives."""
+        rows = self._without_clashes([row for row, _ in examples])
+        epochs = dict(examples)
+        hard = [other for row in rows for other in self._hard(row, epochs[row])]
+        groups = [int(self.pairs.groups[row]) for row in rows]
+        hard = [row for row in hard if not any(self._known(group, row) for group in groups)]
+        table = self.pairs.table
+        queries = table.inputs(self.pairs.queries[rows].tolist(), self.padding)
+        documents = table.inputs(self.pairs.documents[[*rows, *dict.fromkeys(hard)]].tolist(), self.padding)
+        return {
+            **{f"query_{name}": tensor for name, tensor in queries.items()},
+            **{f"document_{name}": tensor for name, tensor in documents.items()},
+        }
+
+    def _without_clashes(self, rows: list[int]) -> list[int]:
+        kept: list[int] = []
+        for row in rows:
+            group = int(self.pairs.groups[row])
+            if not any(self._known(group, other) or self._known(int(self.pairs.groups[other]), row) for other in kept):
+                kept.append(row)
+        return kept
+
+    def _hard(self, row: int, epoch: int) -> list[int]:
+        found = self._others.get(int(self.pairs.groups[row]), [])
+        start = (epoch * self.negatives) % max(1, len(found))
+        return [*found[start:], *found[:start]][: self.negatives]
+
+    def _known(self, group: int, row: int) -> bool:
+        return self.pairs.document_ids[row] in self._relevant.get(group, ())
+
+
+class RelevantPairs:
+    """The examples: rows of relevant pairs, each with the current epoch."""
+
+    def __init__(self, rows: list[int]) -> None:
+        self.rows, self.epoch = rows, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Set the epoch, from 0."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: int) -> tuple[int, int]:
+        return self.rows[place], self.epoch
+
+
+log = logging.getLogger(__name__)
+
+KIND = "bi-encoder"
+FEWEST = 2  # relevant pairs: a single one has no negatives
+WINDOW = 64  # texts encoded together in validation
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiEncoderSettings(RankerSettings):
+    """Settings for training a bi-encoder, besides those of all training.
+
+    `pooling`: cls, max or mean; by default the model's own. The loss compares each query's relevant document with all
+    others of the batch, and with `negatives` hard ones per query; `scale` multiplies the cosine similarities.
+    `batch_size` counts queries: the more, the harder the task. `query_prompt` precedes queries in training
+    and in search; by default the model's own.
+    """
+
+    batch_size: int = like(
+        RankerSettings, "batch_size", default=32, help="Batch size in queries: the larger, the harder the task."
+    )
+    # In-batch negatives should be random, not of the same length.
+    group_by_length: bool = like(RankerSettings, "group_by_length", default=False)
+    freeze: str = like(
+        RankerSettings, "freeze", help="Weights that stay as they are: none, embeddings, layers:N (the first N)."
+    )
+    pooling: str | None = param(
+        None, "How token vectors become one (default: the model's own way).", Text(tuple(POOLINGS))
+    )
+    negatives: int = param(1, "Hard negatives of each query that join the batch.", Whole())
+    scale: float = param(20.0, "Scale (1 / temperature) of the cosine similarities.", POSITIVE)
+    max_tokens: int | None = like(RankerSettings, "max_tokens", help=f"Tokens of a text (default: {USUAL_TOKENS}).")
+    query_prompt: str | None = param(
+        None, "Text to put in front of queries (default: the model's own).", Text(), example="query: "
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.freeze == HEAD:
+            expected = "none, embeddings or layers:N: a bi-encoder has no head"
+            raise ParameterError("freeze", expected=expected, found=self.freeze)
+
+
+def _complete(folder: ModelFolder, settings: BiEncoderSettings) -> BiEncoderSettings:
+    """The settings with the model's own pooling and prompt as defaults."""
+    prompt = folder.query_prompt if settings.query_prompt is None else settings.query_prompt
+    return replace(with_budget(folder, settings), pooling=settings.pooling or folder.pooling, query_prompt=prompt)
+
+
+def _prepare(
+    run: RunFolder,  # noqa: ARG001 -- a family may write more than weights there
+    data: Data,
+    folder: ModelFolder,
+    settings: BiEncoderSettings,
+    *,
+    quiet: bool,
+) -> Prepared[BiEncoderSettings]:
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    decisive = str(parse_measure(settings.measure))
+    model = load_encoder(folder, settings)
+    padding = int(getattr(model.body.config, "pad_token_id", 0) or 0)
+    training, held_out = _tokenised(data, folder, settings, quiet=quiet)
+    batches = InBatchNegatives(training, negatives=settings.negatives, padding=padding)
+    examples = RelevantPairs(batches.positives)
+    _check(examples, settings)
+    if held_out is not None:
+        check_validation(held_out, decisive)
+    nothing: Any = None  # the loss gets vectors, and needs no model
+    library = MultipleNegativesRankingLoss(nothing, scale=settings.scale)
+
+    def loss_of(model: Any, batch: dict[str, Any]) -> Any:
+        queries, documents = (
+            model(batch[f"{which}_input_ids"], batch[f"{which}_attention_mask"]).float()
+            for which in ("query", "document")
+        )
+        relevant, hard = documents[: len(queries)], documents[len(queries) :]
+        return library.compute_loss_from_embeddings([queries, relevant, *([hard] if len(hard) else [])], nothing)
+
+    def validated(held: PairTexts) -> Callable[[Any], Mapping[str, float]]:
+        return lambda model: ranking_measures(held, cosines(model, held, padding), measures_to_take(decisive))
+
+    job = Job(
+        model=model,
+        examples=examples,
+        collate=batches,
+        loss=loss_of,
+        write_model=lambda model, place: write_encoder(model, place, folder, settings),
+        validate=None if held_out is None else validated(held_out),
+        measure=None if held_out is None else decisive,
+        higher_is_better=parse_measure(decisive).higher_is_better,
+    )
+    return Prepared(job, settings)
+
+
+def load_encoder(folder: ModelFolder, settings: BiEncoderSettings) -> Any:
+    """Load the body of a model with its pooling."""
+    from rankwell.models.bi_encoder.model import TextVectors
+
+    body = load_body(folder, settings.dropout)
+    freeze(body, settings.freeze)
+    return TextVectors(body, settings.pooling or "mean")
+
+
+def cosines(model: Any, pairs: PairTexts, padding: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """The cosine similarity of each pair; each text is encoded once."""
+    import torch
+
+    places = np.unique(np.concatenate((pairs.queries, pairs.documents)))
+    order = sorted(places.tolist(), key=lambda place: -len(pairs.table[place]))
+    device = next(model.parameters()).device
+    vectors: dict[int, Any] = {}
+    with torch.inference_mode():
+        for start in range(0, len(order), WINDOW):
+            some = order[start : start + WINDOW]
+            given = {name: tensor.to(device) for name, tensor in pairs.table.inputs(some, padding).items()}
+            found = torch.nn.functional.normalize(model(**given).float(), dim=-1).cpu().numpy()
+            vectors.update(zip(some, found, strict=True))
+    both = zip(pairs.queries.tolist(), pairs.documents.tolist(), strict=True)
+    return np.array([vectors[query] @ vectors[document] for query, document in both], dtype=np.float32)
+
+
+def write_encoder(model: Any, place: Path, folder: ModelFolder, settings: BiEncoderSettings) -> None:
+    """Write a folder that transformers, sentence-transformers and Rankwell can load."""
+    model.body.save_pretrained(place)
+    copy_tokenizer(folder.path, place, settings.max_tokens or 0)
+    modules = [("0", "", "Transformer"), ("1", "1_Pooling", "Pooling"), ("2", "2_Normalize", "Normalize")]
+    chosen = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens", "max": "pooling_mode_max_tokens"}
+    files: dict[str, Any] = {
+        "modules.json": [
+            {"idx": int(name), "name": name, "path": path, "type": f"sentence_transformers.models.{kind}"}
+            for name, path, kind in modules
+        ],
+        "sentence_bert_config.json": {"max_seq_length": settings.max_tokens, "do_lower_case": False},
+        "config_sentence_transformers.json": {"prompts": {"query": settings.query_prompt or ""}},
+        "1_Pooling/config.json": {
+            "word_embedding_dimension": int(model.body.config.hidden_size),
+            **{name: pooling == model.pooling for pooling, name in chosen.items()},
+        },
+    }
+    for name, content in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def _tokenised(
+    data: Data, folder: ModelFolder, settings: BiEncoderSettings, *, quiet: bool
+) -> tuple[PairTexts, PairTexts | None]:
+    tokenizer = Tokenizer(folder.tokenizer_file)
+    folder.check_tokenizer(tokenizer.vocabulary)
+    tokens = TextTokens(tokenizer, settings.max_tokens or 0)
+    table, prompt = TextTable(tokens), settings.query_prompt or ""
+    count = len(data.training) + (len(data.validation) if data.validation else 0)
+    with Progress("tokenising", unit="pairs", total=count, quiet=quiet) as progress:
+        training = PairTexts.of(data.training, table, prompt, progress)
+        held_out = None if data.validation is None else PairTexts.of(data.validation, table, prompt, progress)
+    if tokens.truncated.documents_cut:
+        log.warning("%s", tokens.truncated)
+    return training, held_out
+
+
+def _check(examples: RelevantPairs, settings: BiEncoderSettings) -> None:
+    if len(examples) < FEWEST:
+        raise RankwellError(
+            f"pairs: expected at least {FEWEST} relevant pairs, each against the other, found {len(examples)}"
+        )
+    if len(examples) < settings.batch_size:
+        log.warning("%s relevant pairs are fewer than a batch of %s", len(examples), settings.batch_size)
+
+
+train_bi_encoder = Training(
+    KIND,
+    "Fine-tune a bi-encoder, which makes vectors of texts, for rankwell encode and search --dense.",
+    BiEncoderSettings,
+    _prepare,
+    _complete,
+)

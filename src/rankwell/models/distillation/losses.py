@@ -1,0 +1,201 @@
+"""The losses of distillation, and mixtures of them. Imports torch: import it late."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cosine_similarity
+
+from rankwell.models.distillation.states import Compared, DistilLoss, token_mean
+from rankwell.models.learning.losses import MarginMSE
+
+
+@dataclass(frozen=True)
+class Attention(DistilLoss):
+    """The mean squared difference of attention scores before the softmax, over layers, heads and pairs of tokens.
+
+    mean over layers m and heads h of MSE(A_m,h, A^T_g(m),h), with A = Q K^T / sqrt(d); padding is left out
+
+    TinyBERT (Jiao et al., 2020) also fits the scores before the softmax, which converges faster. Models with different
+    numbers of heads are compared by the mean over their heads.
+    """
+
+    name = "attention"
+    inside = True
+
+    def __call__(self, compared: Compared) -> Tensor:
+        """The mean loss over the student's layers."""
+        student, teacher = compared.states()
+        real = compared.mask.bool()
+        both = (real[:, :, None] & real[:, None, :])[:, None].to(compared.logits.dtype)
+        losses = []
+        for ours, theirs in zip(student.attention, teacher.attention, strict=True):
+            one, other = ours, theirs
+            if one.shape[1] != other.shape[1]:
+                one, other = (scores.mean(dim=1, keepdim=True) for scores in (one, other))
+            losses.append(((one - other).square() * both).sum() / (both.sum() * one.shape[1]))
+        return torch.stack(losses).mean()
+
+
+@dataclass(frozen=True)
+class Cosine(DistilLoss):
+    """1 - cosine of the last hidden states of both models, the mean over tokens without padding.
+
+    Sanh et al., "DistilBERT, a distilled version of BERT: smaller, faster, cheaper and lighter", 2019.
+    """
+
+    name = "cosine"
+    inside = True
+
+    def __call__(self, compared: Compared) -> Tensor:
+        """The mean loss over all tokens."""
+        student, teacher = compared.states()
+        cosines = cosine_similarity(compared.widen(student.hidden[-1]), teacher.hidden[-1], dim=-1)
+        return (1 - cosines)[compared.mask.bool()].mean()
+
+
+@dataclass(frozen=True)
+class Embedding(DistilLoss):
+    """The mean squared difference of the embedding layers' output: MSE(E W, E^T), as of hidden states.
+
+    Jiao et al., "TinyBERT: distilling BERT for natural language understanding", 2020.
+    """
+
+    name = "embedding"
+    inside = True
+
+    def __call__(self, compared: Compared) -> Tensor:
+        """The mean loss over tokens (without padding) and dimensions."""
+        student, teacher = compared.states()
+        return token_mean((compared.widen(student.hidden[0]) - teacher.hidden[0]).square(), compared.mask)
+
+
+@dataclass(frozen=True)
+class Hard(DistilLoss):
+    """Pointwise: the binary cross-entropy of label and logit.
+
+    - mean over the pairs with a label of y log s(x) + (1 - y) log(1 - s(x)), with s the sigmoid; 0 where none has one
+
+    Chen et al., "Simplified TinyBERT: knowledge distillation for document retrieval", ECIR 2021, add it to TinyBERT's
+    losses.
+    """
+
+    name = "hard"
+
+    def __call__(self, compared: Compared) -> Tensor:
+        """The mean loss over the labelled pairs."""
+        logits, labels = compared.logits[compared.labelled], compared.labels[compared.labelled]
+        if not len(labels):
+            return compared.logits.sum() * 0
+        return binary_cross_entropy_with_logits(logits, labels)
+
+
+@dataclass(frozen=True)
+class Hidden(DistilLoss):
+    """The mean squared difference of states, over layers, tokens (no padding) and dimensions.
+
+    mean over layers m of MSE(H_m W, H^T_g(m)), where g(m) is the teacher's layer for m; W, one for all
+    layers, is learnt where the widths differ, else the identity
+
+    Jiao et al., "TinyBERT: distilling BERT for natural language understanding", 2020, who sum over layers; with the
+    mean, a weight means the same for students of any depth.
+    """
+
+    name = "hidden"
+    inside = True
+
+    def __call__(self, compared: Compared) -> Tensor:
+        """The mean loss over the student's layers."""
+        student, teacher = compared.states()
+        losses = []
+        for place, number in enumerate(compared.layers, 1):
+            difference = compared.widen(student.hidden[place]) - teacher.hidden[number]
+            losses.append(token_mean(difference.square(), compared.mask))
+        return torch.stack(losses).mean()
+
+
+@dataclass(frozen=True)
+class TeacherMargin(DistilLoss):
+    """Pairwise, over all pairs of a list's documents: MarginMSE (`models.learning.losses`) with the teacher's scores.
+
+    mean over i, j with t_i > t_j of ((x_i - x_j) - (t_i - t_j))^2
+
+    Hofstätter et al., "Improving efficient neural ranking models with cross-architecture knowledge distillation", 2020.
+    """
+
+    name = "margin"
+    lists = True
+    scores = True
+
+    def __call__(self, compared: Compared) -> Tensor:
+        """The mean loss over all pairs of the batch."""
+        return MarginMSE()(compared.logits, compared.scores, list(compared.sizes))
+
+
+@dataclass(frozen=True)
+class Soft(DistilLoss):
+    """Pointwise: the cross-entropy of two distributions at a temperature.
+
+    T^2 mean of - sum_c p_c log q_c, with p = softmax(teacher's logits / T) and q = softmax(student's logits / T)
+
+    A model with one logit x has the two classes 0 and x: p = sigmoid(x / T). A high T tells a score of -3 from one of
+    -9, which at T = 1 are both "no"; the more T grows, the more this is the squared difference of scores. T^2 keeps the
+    size of the gradients.
+
+    Hinton, Vinyals and Dean, "Distilling the knowledge in a neural network", 2015.
+    """
+
+    name = "soft"
+    scores = True
+    temperature: float = 1.0
+
+    def __call__(self, compared: Compared) -> Tensor:
+        """The mean loss over all pairs."""
+        wanted = (compared.scores / self.temperature).sigmoid()
+        found = compared.logits / self.temperature
+        return self.temperature**2 * binary_cross_entropy_with_logits(found, wanted)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The weighted sum of losses; losses of weight 0 are not computed."""
+
+    parts: tuple[tuple[float, DistilLoss], ...]
+
+    @classmethod
+    def of(cls, weights: Mapping[str, float], temperature: float) -> Mixture:
+        """Create from weights by loss name."""
+        every: tuple[DistilLoss, ...] = (
+            *(Embedding(), Attention(), Hidden(), Cosine()),
+            *(Soft(temperature), TeacherMargin(), Hard()),
+        )
+        named = {loss.name: loss for loss in every}
+        return cls(tuple((weight, named[name]) for name, weight in weights.items() if weight))
+
+    @property
+    def inside(self) -> bool:
+        """Whether a loss needs hidden states."""
+        return any(loss.inside for _, loss in self.parts)
+
+    @property
+    def lists(self) -> bool:
+        """Whether a loss needs the documents of a query together."""
+        return any(loss.lists for _, loss in self.parts)
+
+    @property
+    def scores(self) -> bool:
+        """Whether a loss needs the teacher's scores."""
+        return any(loss.scores for _, loss in self.parts)
+
+    @property
+    def attention(self) -> bool:
+        """Whether a loss needs attention scores."""
+        return any(isinstance(loss, Attention) for _, loss in self.parts)
+
+    def __call__(self, compared: Compared) -> Tensor:
+        """The weighted sum of the losses."""
+        first, *others = (weight * loss(compared) for weight, loss in self.parts)
+        return sum(others, first)

@@ -1,0 +1,219 @@
+"""Find frequent words of a collection that a vocabulary splits, and add them to a model."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from rankwell.core import Document, ParameterError, RankwellError, atomic_write
+from rankwell.models.language_model.extension import ExtendedTokenizer, extend_model, extend_tokenizer, plain_tokenizer
+from rankwell.models.language_model.settings import DEFAULT_SHARE, VocabularySettings, is_held_out
+from rankwell.models.learning.folders import check_new_folder, new_folder
+from rankwell.models.learning.starting_model import find_trainable
+
+SHORTEST = 2  # fewest letters of a word to add
+
+
+@dataclass
+class WordCounts:
+    """Word counts by field, with words as a tokenizer sees them: normalised, split at spaces and punctuation.
+
+    Words rather than texts are counted because WordPiece works word by word: lengths in tokens under any vocabulary
+    follow from these counts exactly, without a second pass over the collection.
+    """
+
+    words: dict[str, Counter[str]] = field(default_factory=dict)
+    texts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, document: Document, split: WordSplitter) -> None:
+        """Count the words of a document."""
+        for name, text in document.fields.items():
+            if text:
+                self.words.setdefault(name, Counter()).update(split(text))
+                self.texts[name] += 1
+
+    def __add__(self, other: WordCounts) -> WordCounts:
+        names = dict.fromkeys((*self.words, *other.words))
+        nothing: Counter[str] = Counter()
+        words = {name: self.words.get(name, nothing) + other.words.get(name, nothing) for name in names}
+        return WordCounts(words, self.texts + other.texts)
+
+    def total(self) -> Counter[str]:
+        """The counts over all fields."""
+        return sum(self.words.values(), Counter())
+
+
+class WordSplitter:
+    """Splits a text into words with a tokenizer's own normaliser and pre-tokenizer."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._normalizer, self._splitter = tokenizer.normalizer, tokenizer.pre_tokenizer
+        if self._splitter is None:
+            raise RankwellError("tokenizer: expected one that splits a text into words, found one that does not")
+
+    def __call__(self, text: str) -> list[str]:
+        """The words of the text, in order."""
+        plain = text if self._normalizer is None else self._normalizer.normalize_str(text)
+        return [word for word, _ in self._splitter.pre_tokenize_str(plain)]
+
+
+def count_words(documents: Iterable[Document], tokenizer: Any) -> WordCounts:
+    """Count the words of documents by field."""
+    split, counts = WordSplitter(tokenizer), WordCounts()
+    for document in documents:
+        counts.add(document, split)
+    return counts
+
+
+def missing_words(counts: Mapping[str, int], tokenizer: Any, most: int = 1000, at_least: int = 2) -> list[str]:
+    """The most frequent words that are split into pieces, by descending frequency (ties alphabetically).
+
+    A word has a letter and at least two characters: numbers and punctuation have good pieces already.
+    """
+    if most < 1:
+        raise ParameterError("words", expected="a number from 1", found=most)
+    if at_least < 1:
+        raise ParameterError("at_least", expected="a number from 1", found=at_least)
+    known = tokenizer.get_vocab(with_added_tokens=True)
+    candidates = (
+        (word, count) for word, count in counts.items() if count >= at_least and word not in known and _is_word(word)
+    )
+    ordered = sorted(candidates, key=lambda entry: (-entry[1], entry[0]))
+    return [word for word, _ in ordered[:most]]
+
+
+@dataclass(frozen=True)
+class FieldLength:
+    """The mean number of tokens of a field's texts under two vocabularies, without special tokens."""
+
+    field: str
+    texts: int
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        """The relative change: -0.11 for 11 % fewer tokens."""
+        return self.after / self.before - 1 if self.before else 0.0
+
+
+def length_change(counts: WordCounts, before: Any, after: Any) -> list[FieldLength]:
+    """The mean length of each field in tokens, before and after."""
+    words = list(counts.total())
+    old, new = (dict(zip(words, piece_counts(words, tokenizer), strict=True)) for tokenizer in (before, after))
+    return [
+        FieldLength(name, counts.texts[name], *(_mean(found, sizes, counts.texts[name]) for sizes in (old, new)))
+        for name, found in counts.words.items()
+    ]
+
+
+def piece_counts(words: Sequence[str], tokenizer: Any) -> list[int]:
+    """The number of pieces of each word."""
+    encoded = tokenizer.encode_batch_fast([[word] for word in words], is_pretokenized=True, add_special_tokens=False)
+    return [len(encoding.ids) for encoding in encoded]
+
+
+def _mean(words: Mapping[str, int], sizes: Mapping[str, int], texts: int) -> float:
+    return sum(count * sizes[word] for word, count in words.items()) / texts
+
+
+def _is_word(word: str) -> bool:
+    return len(word) >= SHORTEST and any(letter.isalpha() for letter in word)
+
+
+log = logging.getLogger(__name__)
+
+RECORD = "vocabulary.json"
+
+
+@dataclass(frozen=True)
+class VocabularyExtension:
+    """The added words, and how much shorter texts have become in tokens."""
+
+    words: tuple[str, ...]
+    counts: tuple[int, ...]
+    pieces: tuple[tuple[str, ...], ...]
+    lengths: tuple[FieldLength, ...]
+
+    def record(self) -> dict[str, Any]:
+        """The extension as a dictionary, as written beside the model."""
+        words = zip(self.words, self.counts, self.pieces, strict=True)
+        return {
+            "words": [{"word": word, "count": count, "pieces": pieces} for word, count, pieces in words],
+            "tokens": [
+                {"field": length.field, "texts": length.texts, "before": length.before, "after": length.after}
+                for length in self.lengths
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class CollectionWords:
+    """The words of the training documents, and of the held-out ones."""
+
+    learnt: WordCounts
+    held_out: WordCounts
+
+
+def count_collection(
+    documents: Iterable[Document], model: str, *, held_out: float = DEFAULT_SHARE, seed: int = VocabularySettings.seed
+) -> CollectionWords:
+    """Count words as the model's tokenizer splits them; `train mlm` holds out the same documents."""
+    split = WordSplitter(plain_tokenizer(find_trainable(model).path))
+    found = CollectionWords(WordCounts(), WordCounts())
+    for document in documents:
+        (found.held_out if is_held_out(document.id, held_out, seed) else found.learnt).add(document, split)
+    return found
+
+
+def extend_vocabulary(
+    found: CollectionWords,
+    model: str,
+    out: Path | str,
+    *,
+    words: int = VocabularySettings.words,
+    at_least: int = VocabularySettings.at_least,
+) -> VocabularyExtension:
+    """Write a model's folder with the most frequent words of a collection that its vocabulary lacked.
+
+    Words are chosen from the training documents of `train mlm`, so that its evaluation on the others is unbiased;
+    the change in length is reported over all documents.
+    """
+    check_new_folder(out)
+    folder = find_trainable(model)
+    before, counts = plain_tokenizer(folder.path), found.learnt.total()
+    chosen = missing_words(counts, before, words, at_least)
+    _check(chosen, counts, words, model)
+    extended = extend_tokenizer(folder.path, chosen)
+    made = VocabularyExtension(
+        tuple(chosen),
+        tuple(counts[word] for word in chosen),
+        _names(chosen, extended, before),
+        tuple(length_change(found.learnt + found.held_out, before, extended.tokenizer())),
+    )
+    with new_folder(out) as place:
+        extend_model(folder, extended, place)
+        with atomic_write(place / RECORD) as file:
+            file.write(orjson.dumps({"model": folder.name, **made.record()}, option=orjson.OPT_INDENT_2))
+    return made
+
+
+def _names(words: Sequence[str], extended: ExtendedTokenizer, before: Any) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(before.id_to_token(piece) for piece in extended.pieces[word]) for word in words)
+
+
+def _check(chosen: Sequence[str], counts: dict[str, int], wanted: int, model: str) -> None:
+    if not counts:
+        raise RankwellError("documents: expected texts to take words from, found none")
+    if not chosen:
+        raise RankwellError(f"documents: expected frequent words that {model} breaks into pieces, found none")
+    if len(chosen) < wanted:
+        log.warning(
+            "only %d words are frequent enough and not in the vocabulary; %d were asked for", len(chosen), wanted
+        )

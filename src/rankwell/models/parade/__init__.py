@@ -1,0 +1,3 @@
+"""PARADE: reads the passages of a long document one by one, and aggregates their vectors."""
+
+from __future__ import annotations

@@ -1,0 +1,317 @@
+"""PARADE without torch: a query and a document's passages through one ONNX graph."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwell.core import FormatError, ParameterError, RankwellError, atomic_write, fingerprint, home
+from rankwell.core.arrays import Floats
+from rankwell.core.fingerprint import fingerprint_file
+from rankwell.core.progress import SILENT, Progress
+from rankwell.models.base.bert_graph import MICROSOFT, BertGraph
+from rankwell.models.base.export import TEXTS, Export, make, quantise
+from rankwell.models.base.folder import FP32, INT8, PRECISIONS, ModelFolder
+from rankwell.models.base.opening import check_threads, run_all
+from rankwell.models.base.runtime import open_session
+from rankwell.models.base.tokens import Pair, PairTokens, Texts, Tokenizer, Tokens, Truncation
+from rankwell.models.base.weights import read_weights
+from rankwell.models.reranking.passages import Passages
+from rankwell.models.reranking.record import RECORD, RankerRecord, read_record
+from rankwell.models.reranking.scores import OneLogit
+
+HIDDEN = "last_hidden_state"
+LAYERS = 2
+ABOVE = 1000  # our layers are numbered from here, to avoid name clashes with the body's
+REDUCE_BY_INPUT = 18  # the opset from which reductions take their axes as an input
+# Torch's names of the parts of an encoder layer, and BERT's.
+NAMES = {
+    "self_attn.out_proj": "attention.output.dense",
+    "norm1": "attention.output.LayerNorm",
+    "linear1": "intermediate.dense",
+    "linear2": "output.dense",
+    "norm2": "output.LayerNorm",
+}
+
+
+class ParadeGraph(BertGraph):
+    """Adds PARADE's upper part to the graph of a body.
+
+    Inputs of the whole: input_ids, attention_mask and token_type_ids, [passages, tokens], of one document. Output:
+    logits [1, 1]. `weights` are those above the body, as `aggregation.*` and `head.*`.
+    """
+
+    def __init__(self, weights: Mapping[str, Floats], name: str, *, heads: int, epsilon: float) -> None:
+        config = {"num_hidden_layers": LAYERS, "num_attention_heads": heads, "layer_norm_eps": epsilon}
+        super().__init__(weights, config, name, padded=False)
+        self._ways: Mapping[str, Callable[[str], str]] = {
+            "avg": lambda rows: self._reduced("ReduceMean", rows),
+            "max": lambda rows: self._reduced("ReduceMax", rows),
+            "attn": self._attention,
+            "transformer": self._transformer,
+        }
+        self._opset = 0
+
+    def onto(self, body: bytes, aggregate: str) -> bytes:
+        """The whole graph; the body's output is the vectors of all tokens, or of the first alone."""
+        import onnx
+        from onnx import TensorProto, helper
+
+        if aggregate not in self._ways:
+            raise RankwellError(f"{self.name}: expected one of {', '.join(self._ways)}, found {aggregate}")
+        model = onnx.load_model_from_string(body)
+        self._opset = next(opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx"))
+        rows = self._node("Gather", [HIDDEN, self._constant("parade.row", np.array(0))], "parade.passages", axis=1)
+        self._node("Identity", [self._head("head", "", self._ways[aggregate](rows))], "logits")
+        graph = model.graph
+        there = {constant.name for constant in graph.initializer}
+        graph.initializer.extend(value for name, value in self._constants.items() if name not in there)
+        graph.node.extend(self._nodes)
+        del graph.output[:]
+        graph.output.append(helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 1]))
+        if MICROSOFT not in {opset.domain for opset in model.opset_import}:
+            model.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
+        return bytes(model.SerializeToString())
+
+    def _reduced(self, operation: str, rows: str) -> str:
+        """Reduce [passages, width] to [1, width]."""
+        if self._opset >= REDUCE_BY_INPUT:
+            axes = self._constant("parade.axes", np.array([0]))
+            return self._node(operation, [rows, axes], "parade.document", keepdims=1)
+        return self._node(operation, [rows], "parade.document", axes=[0], keepdims=1)
+
+    def _attention(self, rows: str) -> str:
+        weigh = self._constant("parade.weigh", self._tensor("aggregation.weigh.weight", ""))
+        found = self._node("Gemm", [weigh, rows], "parade.weighed", transB=1)  # [1, passages]
+        weights = self._node("Softmax", [found], "parade.weights", axis=1)
+        return self._node("MatMul", [weights, rows], "parade.document")
+
+    def _transformer(self, rows: str) -> str:
+        first = self._constant("parade.first", self._tensor("aggregation.first", "")[None])
+        hidden = self._node("Concat", [first, rows], "parade.sequence", axis=0)
+        hidden = self._node("Unsqueeze", [hidden, self._constant("parade.zero", np.array([0]))], "parade.batch")
+        for number in range(LAYERS):
+            self._rename(number)
+            hidden = self._layer(ABOVE + number, hidden, first_only=number == LAYERS - 1)
+        return self._node("Squeeze", [hidden, self._constant("parade.one", np.array([1]))], "parade.document")
+
+    def _rename(self, number: int) -> None:
+        """Rename a layer's weights to BERT's names."""
+        ours, theirs = f"aggregation.layers.{number}", f"encoder.layer.{ABOVE + number}"
+        for kind in ("weight", "bias"):
+            parts = np.split(self._tensor(f"{ours}.self_attn.in_proj_{kind}", ""), 3)
+            for part, tensor in zip(("query", "key", "value"), parts, strict=True):
+                self.weights[f"{theirs}.attention.self.{part}.{kind}"] = tensor
+            for old, new in NAMES.items():
+                self.weights[f"{theirs}.{new}.{kind}"] = self._tensor(f"{ours}.{old}.{kind}", "")
+
+
+PARADE = "parade"
+
+
+@dataclass(frozen=True)
+class ParadeReading:
+    """The settings that a model was trained with, and must be used with.
+
+    Of a document with more than `most` passages the first, the last, and others at equal distances between them are
+    read (PARADE's authors use the first, the last, and random others).
+    """
+
+    aggregate: str
+    passages: Passages
+    most: int
+    max_tokens: int
+    query_tokens: int | None
+    heads: int  # heads of the attention between passages
+    epsilon: float  # epsilon of layer norms
+
+    def __post_init__(self) -> None:
+        if self.most < 1:
+            raise ParameterError("most passages", expected="a number from 1", found=self.most)
+
+    @classmethod
+    def of_folder(cls, folder: ModelFolder) -> ParadeReading:
+        """Read the settings from a folder's `ranker.json`."""
+        record = read_record(folder.path)
+        if record is None or record.kind != PARADE:
+            found = "none" if record is None else record.kind
+            raise FormatError(folder.path / RECORD, None, expected=f"a ranker of the kind {PARADE}", found=found)
+        return cls.parse(record.settings, folder)
+
+    @classmethod
+    def parse(cls, settings: Mapping[str, Any], folder: ModelFolder) -> ParadeReading:
+        """Parse the record's settings."""
+        try:
+            return cls(**{**settings, "passages": Passages(**settings["passages"])})
+        except (KeyError, TypeError) as error:
+            expected = f"the settings of a {PARADE} model"
+            raise FormatError(folder.path / RECORD, None, expected=expected, found=str(error)) from error
+
+    def record(self) -> RankerRecord:
+        """The content of `ranker.json`."""
+        return RankerRecord(PARADE, asdict(self))
+
+    def chosen(self, passages: Sequence[str]) -> list[str]:
+        """Select the passages to read."""
+        if len(passages) <= self.most:
+            return list(passages)
+        places = np.linspace(0, len(passages) - 1, self.most).round().astype(int)
+        return [passages[place] for place in places]
+
+    def split(self, texts: Texts) -> list[str]:
+        """The passages of a document, given as such or as one text; one empty passage where it has no text."""
+        return self.chosen(self.passages.split("", texts)) or [""] if isinstance(texts, str) else list(texts)
+
+
+def padded(rows: Sequence[Tokens], padding: int) -> Tokens:
+    """Rows padded to the longest, as one array each."""
+    longest = max(len(row.ids) for row in rows)
+    ids = np.full((len(rows), longest), padding, dtype=np.int64)
+    types, mask = np.zeros_like(ids), np.zeros_like(ids)
+    for place, row in enumerate(rows):
+        length = len(row.ids)
+        ids[place, :length], types[place, :length], mask[place, :length] = row.ids, row.types, 1
+    return Tokens(ids, types, mask)
+
+
+class ParadeTokens:
+    """Makes `[CLS] query [SEP] passage [SEP]` of every passage of a document."""
+
+    def __init__(self, tokens: PairTokens, reading: ParadeReading, padding: int) -> None:
+        self.tokens, self._reading, self._padding = tokens, reading, padding
+
+    def __call__(self, pairs: Sequence[Pair]) -> list[Tokens]:
+        """The token ids of each pair of query and document: [passages, tokens]."""
+        split = [self._reading.split(document) for _, document in pairs]
+        flat = [(query, passage) for (query, _), parts in zip(pairs, split, strict=True) for passage in parts]
+        made = iter(self.tokens(flat))
+        return [padded([next(made) for _ in parts], self._padding) for parts in split]
+
+
+log = logging.getLogger(__name__)
+
+TOP_WEIGHTS = "aggregator.safetensors"
+VERSION = 2  # version of the graphs (2: int8 that cannot saturate); a cached one of another version is replaced
+
+
+class ParadeScorer(OneLogit):
+    """Scores (query, document) pairs with the logit of a PARADE model; it splits the document into passages.
+
+    A document that is split already is given as a tuple of passages.
+    """
+
+    def __init__(self, model: str, *, precision: str | None = None, threads: int | None = None) -> None:
+        self.model = model
+        self._folder = ModelFolder.find(model)
+        self.reading = ParadeReading.of_folder(self._folder)
+        self._threads = check_threads(threads)
+        if precision not in (None, *PRECISIONS):
+            raise ParameterError("precision", expected=" or ".join(PRECISIONS), found=precision)
+        self.precision = precision or FP32
+        tokenizer = Tokenizer(self._folder.tokenizer_file)
+        self._folder.check_tokenizer(tokenizer.vocabulary)
+        pairs = PairTokens(tokenizer, self.reading.max_tokens, self.reading.query_tokens)
+        padding = int(self._folder.config.get("pad_token_id") or 0)
+        self._tokens = ParadeTokens(pairs, self.reading, padding)
+        self._model = DocumentModel(graph_file(self._folder, self.reading, self.precision))
+
+    @property
+    def truncated(self) -> Truncation:
+        """How much text of passages was truncated so far."""
+        return self._tokens.tokens.truncated
+
+    def logits(self, pairs: Sequence[Pair], progress: Progress = SILENT) -> Floats:
+        """One logit per pair, as a row."""
+        return run_all(
+            pairs,
+            self._tokens,
+            self._model,
+            finish=lambda row: row,
+            width=1,
+            threads=self._threads,
+            progress=progress,
+        )
+
+    def fingerprint(self) -> str:
+        """A fingerprint of everything that affects a logit besides the pair."""
+        weights = fingerprint_file(self._model.file)
+        tokenizer = fingerprint_file(self._folder.tokenizer_file)
+        return fingerprint(["parade", weights, tokenizer, self._model.backend, self.precision, self.reading])
+
+
+class DocumentModel:
+    """A session that reads the passages of one document together. `run` is thread-safe."""
+
+    batch_tokens: int | None = None  # one document at a time
+
+    def __init__(self, file: Path) -> None:
+        import onnxruntime
+
+        self.file = file
+        self.backend = f"onnxruntime {onnxruntime.__version__}"
+        self._session = open_session(file)
+        self._inputs = [put.name for put in self._session.get_inputs()]
+
+    def use(self, task: str) -> int:  # noqa: ARG002 -- there is one task
+        """Number of outputs: one logit."""
+        return 1
+
+    def run(self, batch: Sequence[Tokens]) -> list[Floats]:
+        """The logit of each document."""
+        return [self._run_one(tokens) for tokens in batch]
+
+    def _run_one(self, tokens: Tokens) -> Floats:
+        values = {"input_ids": tokens.ids, "attention_mask": tokens.mask, "token_type_ids": tokens.types}
+        try:
+            output: Any = self._session.run(["logits"], {name: values[name] for name in self._inputs})[0]
+        except Exception as error:  # the library's classes have no common one
+            reason = str(error).splitlines()[0]
+            raise RankwellError(f"{self.file}: the model failed on {tokens.ids.shape}: {reason}") from error
+        return output[0].astype(np.float32, copy=False)  # type: ignore[no-any-return]
+
+
+def graph_file(folder: ModelFolder, reading: ParadeReading, precision: str = FP32) -> Path:
+    """The folder's own ONNX file, or one that is made from its weights once and cached."""
+    _, own = folder.choose(precision)
+    if own is not None:
+        return own
+    top = folder.path / TOP_WEIGHTS
+    parts = [fingerprint_file(top) if top.is_file() else None, fingerprint_file(folder.path / RECORD)]
+    name = fingerprint([VERSION, folder.fingerprint(), *parts, precision])[:32]
+    file = home() / "exports" / name / "model.onnx"
+    if not file.is_file():
+        log.warning("%s: making an ONNX file of its weights (%s), once", folder.name, precision)
+        if precision == INT8:
+            with tempfile.TemporaryDirectory() as scratch:
+                plain = Path(scratch) / "plain.onnx"
+                write_graph(folder, reading, plain, steady=True)
+                quantise(plain, file)
+        else:
+            write_graph(folder, reading, file)
+    return file
+
+
+def write_graph(folder: ModelFolder, reading: ParadeReading, file: Path, *, steady: bool = False) -> None:
+    """Write the model of a folder as one ONNX file; `steady` as in `BertGraph`."""
+    top = folder.path / TOP_WEIGHTS
+    if folder.torch_weights is None or not top.is_file():
+        raise RankwellError(f"{folder.path}: expected weights ({TOP_WEIGHTS} beside the body's), found none")
+    with tempfile.TemporaryDirectory() as scratch:
+        body = Path(scratch) / "body.onnx"
+        make(folder, Export(TEXTS, first_only=True, padded=True, steady=steady), body)
+        graph = ParadeGraph(read_weights(top), folder.name, heads=reading.heads, epsilon=reading.epsilon)
+        with atomic_write(file) as opened:
+            opened.write(graph.onto(body.read_bytes(), reading.aggregate))
+
+
+@lru_cache(maxsize=4)
+def load_parade(model: str, *, precision: str | None = None, threads: int | None = None) -> ParadeScorer:
+    """Load a scorer; the same arguments give the same cached object."""
+    return ParadeScorer(model, precision=precision, threads=threads)

@@ -1,0 +1,252 @@
+"""Fine-tune PARADE on pairs of queries and long documents."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankwell.core import ParameterError, Progress, RankwellError
+from rankwell.core.arrays import Integers
+from rankwell.core.parameters import Text, Whole, like, param
+from rankwell.core.progress import SILENT
+from rankwell.models.base.folder import ModelFolder
+from rankwell.models.base.tokens import PairTokens, Tokenizer
+from rankwell.models.cross_encoder.training import CrossEncoderSettings
+from rankwell.models.learning.data import Data
+from rankwell.models.learning.pair_batches import PairBatches, TokenisedPairs
+from rankwell.models.learning.pairs import Pair, Pairs
+from rankwell.models.learning.run_folder import RunFolder
+from rankwell.models.learning.settings import USUAL_TOKENS
+from rankwell.models.learning.starting_model import copy_tokenizer, freeze, load_body
+from rankwell.models.learning.trainer import Prepared, Training, pair_ranker, with_budget
+from rankwell.models.parade.scorer import PARADE, TOP_WEIGHTS, ParadeReading, write_graph
+from rankwell.models.reranking.passages import Passages
+
+WINDOW = 512  # documents tokenised together
+
+
+class Split(NamedTuple):
+    """A document's first pair, with the texts of its passages."""
+
+    pair: Pair
+    passages: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenisedDocuments(TokenisedPairs):
+    """Tokenised passages at `offsets`; labels, groups and ids are per document."""
+
+    starts: Integers  # document i has the passages starts[i] to starts[i + 1]
+
+    @classmethod
+    def of_documents(
+        cls, pairs: Pairs, tokens: PairTokens, reading: ParadeReading, progress: Progress = SILENT
+    ) -> TokenisedDocuments:
+        """Tokenise all passages to read; their texts are not stored."""
+        ids, types, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int8)], []
+        heads: list[Pair] = []
+        counts: list[int] = []
+        documents = documents_of(pairs, reading)
+        while some := list(islice(documents, WINDOW)):
+            made = tokens([(pair.query, passage) for pair, passages in some for passage in passages])
+            ids.append(np.concatenate([one.ids for one in made]).astype(np.int32))
+            types.append(np.concatenate([one.types for one in made]).astype(np.int8))
+            lengths += [len(one.ids) for one in made]
+            heads += [pair._replace(document="") for pair, _ in some]
+            counts += [len(passages) for _, passages in some]
+            progress.advance(len(some))
+        return cls(
+            np.concatenate(ids),
+            np.concatenate(types),
+            _sums(lengths),
+            np.array([pair.label for pair in heads], dtype=np.float32),
+            np.array([pair.group for pair in heads], dtype=np.int64),
+            [pair.query_id for pair in heads],
+            [pair.document_id for pair in heads],
+            _sums(counts),
+        )
+
+    @property
+    def lengths(self) -> Integers:
+        """The tokens of each document in a batch, its passages padded to the longest."""
+        if not len(self):
+            return np.zeros(0, dtype=np.int64)
+        longest = np.maximum.reduceat(np.diff(self.offsets), self.starts[:-1])
+        return longest * np.diff(self.starts)
+
+
+@dataclass(frozen=True)
+class DocumentBatches(PairBatches):
+    """Makes the input of a PARADE model: the passages of some documents in a row, and their counts."""
+
+    pairs: TokenisedDocuments
+
+    def inputs(self, rows: Integers) -> dict[str, Any]:
+        """The model's input for these documents; documents are not padded with empty passages."""
+        import torch
+
+        starts, ends = self.pairs.starts[rows], self.pairs.starts[rows + 1]
+        passages = np.concatenate([np.arange(*both) for both in zip(starts.tolist(), ends.tolist(), strict=True)])
+        offsets = self.pairs.offsets
+        given = self.padded(offsets[passages], offsets[passages + 1] - offsets[passages])
+        return {**given, "counts": torch.from_numpy(ends - starts)}
+
+
+def documents_of(pairs: Pairs, reading: ParadeReading) -> Iterator[Split]:
+    """All documents of the pairs with their passages to read."""
+    if in_passages(pairs):
+        yield from _joined(pairs.rows(), reading)
+        return
+    for pair in pairs.rows():
+        yield Split(pair, reading.split(pair.document))
+
+
+def in_passages(pairs: Pairs) -> str | None:
+    """How the pairs were split into passages; None for pairs of whole documents."""
+    made = pairs.record["made"].get("passages")
+    return None if made is None else str(made)
+
+
+def _joined(rows: Iterable[Pair], reading: ParadeReading) -> Iterator[Split]:
+    """Pairs of passages as documents; those of a document are consecutive."""
+    for _, found in groupby(rows, lambda pair: (pair.group, pair.document_id)):
+        passages = list(found)
+        yield Split(passages[0], reading.chosen([pair.document for pair in passages]))
+
+
+def _sums(counts: list[int]) -> Integers:
+    return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+
+
+log = logging.getLogger(__name__)
+
+AGGREGATES = ("avg", "max", "attn", "transformer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParadeSettings(CrossEncoderSettings):
+    """Settings for training PARADE, besides those of a cross-encoder.
+
+    `aggregate`: avg, max, attn or transformer. `passages` is how documents are split, as in `rankwell rerank`; of more
+    than `most_passages` the first, the last and some between them are read. `max_tokens` and `query_tokens` are the
+    token limits of a passage with its query, and `batch_size` counts documents.
+    """
+
+    aggregate: str = param("transformer", "How a document's passages become one vector.", Text(AGGREGATES))
+    passages: str = param(
+        "150:50",
+        "How documents are split: words:overlap or paragraphs (as the pairs were, if they are passages).",
+        Text(),
+    )
+    most_passages: int = param(
+        16, "Passages of a document at most; of more, the first, the last and some between are read.", Whole(1)
+    )
+    batch_size: int = like(
+        CrossEncoderSettings, "batch_size", default=8, help="Batch size: documents that are run together."
+    )
+    max_tokens: int | None = like(
+        CrossEncoderSettings, "max_tokens", help=f"Tokens of a passage and its query (default: {USUAL_TOKENS})."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Passages.parse(self.passages)
+
+
+def _prepare(
+    run: RunFolder, data: Data, folder: ModelFolder, settings: ParadeSettings, *, quiet: bool
+) -> Prepared[ParadeSettings]:
+    from rankwell.models.parade.model import ParadeModule, Sizes
+
+    split = passages_of(data, settings)
+    body = load_body(folder, settings.dropout)
+    freeze(body, settings.freeze)
+    model, sizes = ParadeModule(body, settings.aggregate), Sizes.of(body.config)
+    reading = ParadeReading(
+        aggregate=settings.aggregate,
+        passages=split,
+        most=settings.most_passages,
+        max_tokens=settings.max_tokens or 0,
+        query_tokens=settings.query_tokens,
+        heads=sizes.heads,
+        epsilon=sizes.epsilon,
+    )
+    training, held_out = _tokenised(data, folder, reading, body.config, quiet=quiet)
+
+    def write(model: Any, place: Path) -> None:
+        write_parade(model, place, folder, reading)
+        if settings.onnx:
+            write_graph(ModelFolder(str(run.model), place), reading, place / "onnx" / "model.onnx")
+
+    return pair_ranker(model, training, held_out, replace(settings, onnx=False), write)  # it writes its own graph
+
+
+def write_parade(model: Any, place: Path, folder: ModelFolder, reading: ParadeReading) -> None:
+    """Write the body as a Hugging Face folder, the weights above it, and the reading settings."""
+    from rankwell.models.parade.model import save_weights
+
+    model.body.save_pretrained(place)
+    save_weights(model.top_weights(), place / TOP_WEIGHTS)
+    copy_tokenizer(folder.path, place, reading.max_tokens)
+    reading.record().write(place)
+
+
+def passages_of(data: Data, settings: ParadeSettings) -> Passages:
+    """How documents are split; pairs of passages must have been split the same way.
+
+    In pairs of whole documents the title is not separate from the text: it occurs once, at the start.
+    """
+    wanted = Passages.parse(settings.passages)
+    made = {in_passages(part) for part in (data.training, data.validation) if part is not None}
+    if made == {None}:
+        if wanted.unit != "words":
+            expected = "words and overlap such as 150:50 for pairs of whole documents"
+            raise ParameterError("passages", expected=expected, found=settings.passages)
+        return replace(wanted, title=False)
+    if made != {repr(wanted)}:
+        found = ", ".join(sorted(str(how) for how in made - {repr(wanted)}))
+        raise RankwellError(f"pairs: expected whole documents, or passages made as {wanted!r}, found {found}")
+    for part in (data.training, data.validation):
+        if part is not None and part.record["made"].get("top_passages"):
+            raise RankwellError(f"{part.folder}: expected all passages of each document, found only the best of them")
+    return wanted
+
+
+def _tokenised(
+    data: Data, folder: ModelFolder, reading: ParadeReading, config: Any, *, quiet: bool
+) -> tuple[DocumentBatches, DocumentBatches | None]:
+    """The tokens of the training and the validation documents, truncated as in search."""
+    tokenizer = Tokenizer(folder.tokenizer_file)
+    folder.check_tokenizer(tokenizer.vocabulary)
+    tokens = PairTokens(tokenizer, reading.max_tokens, reading.query_tokens)
+    segments = int(getattr(config, "type_vocab_size", 0) or 0) > 1
+    padding = int(getattr(config, "pad_token_id", 0) or 0)
+    with Progress("tokenising", unit="documents", quiet=quiet) as progress:
+        training, held_out = (
+            None
+            if part is None
+            else DocumentBatches(
+                TokenisedDocuments.of_documents(part, tokens, reading, progress), padding=padding, segments=segments
+            )
+            for part in (data.training, data.validation)
+        )
+    if tokens.truncated.documents_cut or tokens.truncated.queries_cut:
+        log.warning("%s", str(tokens.truncated).replace("documents", "passages"))
+    if training is None or not len(training.pairs):
+        raise RankwellError(f"{data.training.folder}: expected pairs to train on, found none")
+    return training, held_out
+
+
+train_parade = Training(
+    PARADE,
+    "Fine-tune PARADE, which reads the passages of a long document and gives the document one score.",
+    ParadeSettings,
+    _prepare,
+    with_budget,
+)

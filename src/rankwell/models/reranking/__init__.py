@@ -1,0 +1,3 @@
+"""Re-ranking: a model that reads query and document together scores the top of a run."""
+
+from __future__ import annotations

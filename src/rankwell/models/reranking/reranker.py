@@ -1,0 +1,270 @@
+"""What all re-rankers share: their options, and the documents they score."""
+
+from __future__ import annotations
+
+import logging
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+from rankwell.core import Document, Judgments, ParameterError, Run, Stage, Template, fingerprint
+from rankwell.core.parameters import Text, Whole, param
+from rankwell.core.progress import Progress
+from rankwell.index import SearchIndex
+from rankwell.models.base.folder import PRECISIONS
+from rankwell.models.base.tokens import Texts
+from rankwell.models.reranking.passages import Passages, check_fields, document_texts, query_texts
+from rankwell.models.reranking.placing import Rescored, Tally, placed
+from rankwell.models.reranking.scores import ScoreCache, Scorer
+
+BLOCK = 1024  # pairs with texts in memory at once; more where one query has more
+
+
+Kind = TypeVar("Kind", bound="Reranker")
+
+
+class Candidate(NamedTuple):
+    """A document to score: its row in the run, the query, and its texts (whole, or passages)."""
+
+    row: int
+    query: str
+    texts: Sequence[Texts]
+
+
+class Candidates:
+    """The k best documents of every query, with their texts; counts them."""
+
+    def __init__(
+        self,
+        run: Run,
+        k: int,
+        queries: Mapping[str, str],
+        documents: Mapping[str, Document],
+        texts: Callable[[Document], Sequence[Texts]],
+    ) -> None:
+        self._run, self._k, self._queries, self._texts = run, k, queries, texts
+        self.documents = documents
+        self.count = int((run.ranks <= k).sum())
+        self.done = 0
+        self.empty = 0  # documents without a text
+
+    def blocks(self, size: int = BLOCK) -> Iterator[list[Candidate]]:
+        """Candidates with text in blocks of about `size` pairs; a query is never split."""
+        block: list[Candidate] = []
+        passed = pairs = 0
+        for place, qid in enumerate(self._run.qids):
+            found = list(self._of_query(place, self._queries.get(qid, "")))
+            block += found
+            pairs += sum(len(candidate.texts) for candidate in found)
+            passed += min(int(self._run.offsets[place + 1] - self._run.offsets[place]), self._k)
+            if pairs >= size:
+                yield block
+                self.done, block, pairs = passed, [], 0
+        if block:
+            yield block
+        self.done = passed
+
+    def _of_query(self, place: int, query: str) -> Iterator[Candidate]:
+        """The candidates of one query; none where the query is blank."""
+        if not query.strip():
+            return
+        start = int(self._run.offsets[place])
+        end = min(int(self._run.offsets[place + 1]), start + self._k)
+        for row, docno in enumerate(self._run.docnos[start:end].tolist(), start):
+            document = self.documents.get(docno)
+            if document is None:
+                continue
+            texts = self._texts(document)
+            if texts:
+                yield Candidate(row, query, texts)
+            else:
+                self.empty += 1
+
+
+log = logging.getLogger(__name__)
+
+LOGIT, PROBABILITY = KINDS = ("logit", "probability")
+MISSING = ("error", "below")
+DEPTH, DUO_DEPTH = 100, 20  # documents per query; a duo model compares each with each
+
+
+class Reranker(Stage):
+    """A stage that scores the k best documents of each query anew, and counts what it does.
+
+    Each kind is a frozen dataclass with the parameters below, and more; `rescore` computes its scores.
+    """
+
+    keeps_scores: ClassVar[bool] = True  # so that an interrupted run can continue
+    how: ClassVar[tuple[str, ...]] = ("cache", "threads", "quiet", "tally")  # parameters that do not affect the result
+    of_scorer: ClassVar[tuple[str, ...]] = ()  # settings of the scorer, which are part of its fingerprint
+    choices: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType({"missing": MISSING})
+
+    model: str | Scorer
+    k: int
+    document: str | None
+    query_field: str | None
+    missing: str
+    index: SearchIndex | None
+    threads: int | None
+    quiet: bool
+    tally: Tally
+    cache: bool | Path | str = False
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ParameterError("k", expected="a number of documents, at least 1", found=self.k)
+        for name, known in self.choices.items():
+            if getattr(self, name) not in known:
+                raise ParameterError(name, expected=" or ".join(known), found=getattr(self, name))
+        if self.document is not None:
+            Template(self.document)
+        given = [name for name in (*self.of_scorer, "threads") if getattr(self, name) is not None]
+        if given and not isinstance(self.model, str):
+            expected = "nothing, because the model is a scorer with settings of its own"
+            raise ParameterError(given[0], expected=expected, found=getattr(self, given[0]))
+
+    @property
+    def name(self) -> str:
+        """A short name for run tags."""
+        return Path(self.model).name if isinstance(self.model, str) else type(self.model).__name__
+
+    @abstractmethod
+    def scorer(self) -> Scorer:
+        """The model, loaded once per process."""
+
+    @abstractmethod
+    def rescore(self, run: Run) -> Rescored:
+        """Compute the new scores without placing the documents."""
+
+    def also_reads(self, qid: str) -> Iterable[str]:  # noqa: ARG002 -- most need none
+        """Further documents whose texts a query needs, besides its k best."""
+        return ()
+
+    def inferences(self, run: Run) -> int:
+        """Number of model inferences for the run, as far as it is known before reading texts."""
+        return int((run.ranks <= self.k).sum())
+
+    def check(self) -> None:
+        """Refuse an unknown model, one that does not rank, and fields that the index lacks."""
+        scorer = self.scorer()
+        scorer.scores(scorer.logits([]))  # raises for a model that cannot rank
+        if self.document is not None and self.index is not None:
+            Template(self.document).check(self.index.fields)
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that affect the result."""
+        return {name: value for name, value in super().parameters().items() if name not in self.how}
+
+    def fingerprint(self) -> str:
+        """A fingerprint of the weights instead of the model's name: a folder's content may change."""
+        chosen = {name: value for name, value in self.parameters().items() if name not in self.of_scorer}
+        return fingerprint([type(self).__qualname__, self.version, {**chosen, "model": self._weights}])
+
+    def changed(self, **changes: Any) -> Self:
+        """The stage with new values for those of these parameters that it has."""
+        known = {part.name for part in fields(self)}  # type: ignore[arg-type]  # subclasses are dataclasses
+        return replace(self, **{name: value for name, value in changes.items() if name in known})  # type: ignore[type-var]
+
+    def apply(self, run: Run) -> Run:
+        """Re-rank the top k of each query."""
+        documents = run.documents if self.index is None else self.index.documents
+        return replace(placed(run, self.rescore(run)), tag=self.name, documents=documents)
+
+    def kept_scores(self) -> AbstractContextManager[ScoreCache | None]:
+        """Open the score cache of this scorer; None where it is switched off."""
+        if self.cache is False:
+            return nullcontext()
+        return ScoreCache(self._weights, None if self.cache is True else self.cache)
+
+    def candidates(self, run: Run, texts: Callable[[Document], Sequence[Texts]]) -> Candidates:
+        """The documents to score, with the texts of each."""
+        queries = query_texts(run, self.query_field)
+        documents = document_texts(run, self.k, self.index, allow_missing=self.missing == "below")
+        if self.document is not None and self.index is None:
+            check_fields(Template(self.document), run, documents)
+        return Candidates(run, self.k, queries, documents, texts)
+
+    def progress(self, candidates: Candidates, total: int | None) -> Progress:
+        """A progress display in pairs; in documents where the number of pairs is unknown."""
+        progress = Progress(f"re-ranking ({self.name})", unit="pairs", total=total, quiet=self.quiet)
+        progress.watch(lambda: candidates.done, candidates.count)
+        return progress
+
+    def count_empty(self, candidates: Candidates) -> None:
+        """Warn at the end how many documents had no text."""
+        self.tally.empty += candidates.empty
+        if candidates.empty:
+            log.warning("%d documents have no text to score, and stay below the others", candidates.empty)
+
+    @cached_property
+    def _weights(self) -> str:
+        """The scorer's fingerprint, computed once because it is slow."""
+        return self.scorer().fingerprint()
+
+
+@dataclass(frozen=True)
+class RerankSettings:
+    """All settings of a re-ranker; see `CrossEncoder`. None means the model's default.
+
+    A kind of model uses the settings that it has, and calls `refuse` with the names of the others.
+    """
+
+    k: int | None = param(
+        None,
+        f"Number of documents to re-rank; the others stay below (default: {DEPTH}, duo models: {DUO_DEPTH}).",
+        Whole(1),
+        flags=("-k",),
+    )
+    document: str | None = param(
+        None, "Template of the text that the model reads (default: all fields).", Text(), example="{title} {abstract}"
+    )
+    query_field: str | None = param(
+        None, "Which wording of the queries (default: the first).", Text(), example="question"
+    )
+    passages: Passages | None = param(
+        None, "Score passages: words:overlap such as 150:50, or paragraphs.", Text(), example="150:50"
+    )
+    aggregate: str | None = param(
+        None,
+        "How passage scores are combined into the document's score: first, max, mean (default) or sum; "
+        "how a duo model's comparisons are: sum (default), binary, min, max or sample:M.",
+        Text(),
+        example="mean",
+    )
+    aggregate_as: str | None = param(None, "Combine passages by probability (default) or by logit.", Text(KINDS))
+    scores: str | None = param(None, "Scores of the run: logit (default) or probability.", Text(KINDS))
+    max_tokens: int | None = param(
+        None, "Tokens of query and document together (default: the model's limit).", Whole(1)
+    )
+    query_tokens: int | None = param(None, "Tokens of the query at most.", Whole(1))
+    precision: str | None = param(None, "Arithmetic: fp32 or int8 (default: what the model has).", Text(PRECISIONS))
+    relevant: Judgments | str | None = param(
+        None,
+        "For models that read an example: the text of a relevant abstract, or a file of judgments.",
+        Text(),
+        repr=False,
+    )
+    missing: str = param("error", "Documents that are not found: an error, or below the others.", Text(MISSING))
+    index: SearchIndex | None = field(default=None, repr=False)
+    cache: bool | Path | str = True
+    threads: int | None = None
+    quiet: bool = False
+
+    def stage(self, kind: type[Kind], model: str, **also: Any) -> Kind:
+        """The stage of a kind with the given settings that it has, and its defaults for the rest."""
+        known = {part.name for part in fields(kind)}  # type: ignore[arg-type]  # re-rankers are dataclasses
+        asked = {part.name: getattr(self, part.name) for part in fields(self) if part.name in known}
+        return kind(model, **{name: value for name, value in asked.items() if value is not None}, **also)  # type: ignore[call-arg]
+
+    def refuse(self, *names: str, because: str) -> None:
+        """Raise where one of these settings was given."""
+        usual = {part.name: part.default for part in fields(self)}
+        for name in names:
+            found = getattr(self, name)
+            if found != usual[name]:
+                raise ParameterError(name, expected=f"nothing, because {because}", found=found)

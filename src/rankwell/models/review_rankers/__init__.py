@@ -1,0 +1,3 @@
+"""The systematic-review study's four rankers: a head over the concatenated [CLS] vectors of one to three inputs."""
+
+from __future__ import annotations

@@ -1,0 +1,153 @@
+"""The inputs of a review ranker: query, title, abstract, and a relevant abstract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import NamedTuple, Protocol
+
+from rankwell.analysis import clean
+from rankwell.core import Document, ParameterError, Template
+
+QA, QTA = "QA", "QTA"
+
+Input = str | tuple[str, str]  # one text, or two with a separator between them
+
+
+class Example(NamedTuple):
+    """A query, a document, and an abstract that is known to be relevant to the query."""
+
+    query: str
+    title: str = ""
+    abstract: str = ""
+    relevant: str = ""
+
+    @property
+    def body(self) -> str:
+        """The abstract, or the title where there is none."""
+        return self.abstract if self.abstract.strip() else self.title
+
+    @property
+    def whole(self) -> str:
+        """Title and abstract as one text."""
+        return " ".join(part for part in (self.title, self.abstract) if part.strip())
+
+
+class Architecture(Protocol):
+    """An architecture: the inputs that it makes of an example, in the order of their vectors."""
+
+    @property
+    def kind(self) -> str:
+        """Its name in commands and in `ranker.json`."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of its inputs: as many encoders, unless they share one."""
+
+    @property
+    def reads_title(self) -> bool:
+        """Whether it needs titles."""
+
+    @property
+    def reads_relevant(self) -> bool:
+        """Whether it takes a relevant abstract."""
+
+    def given(self, example: Example) -> tuple[Input, ...]:
+        """The text or the two texts of each input."""
+
+
+@dataclass(frozen=True)
+class InputReading:
+    """How texts are prepared before they are tokenized.
+
+    `clean`: each text is cleaned as in the systematic-review study, before two are put together. `most_words`: an
+    abstract is cut to its first `most_words` words.
+    """
+
+    clean: bool = False
+    most_words: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.most_words is not None and self.most_words < 1:
+            raise ParameterError("most_words", expected="a number from 1", found=self.most_words)
+
+    def __call__(self, example: Example) -> Example:
+        """The prepared example."""
+        query, title, abstract, relevant = example
+        found = Example(query, title, self._shortened(abstract), self._shortened(relevant))
+        return Example(*map(clean, found)) if self.clean else found
+
+    def _shortened(self, text: str) -> str:
+        if self.most_words is None:
+            return text
+        words = text.split()
+        return text if len(words) <= self.most_words else " ".join(words[: self.most_words])
+
+
+def check_texts(texts: str) -> None:
+    """Raise an error unless the texts are QA or QTA."""
+    if texts not in (QA, QTA):
+        raise ParameterError("texts", expected=f"{QA} (query, abstract) or {QTA} (query, title, abstract)", found=texts)
+
+
+TITLE = "title"
+ABSTRACTS = ("abstract", "text", "body")  # where an abstract may be, in the order in which they are looked for
+
+
+@dataclass(frozen=True)
+class DocumentParts:
+    """Takes a document apart. A template says what its abstract is, where it is no field of a usual name."""
+
+    template: Template | None = None
+
+    def title(self, document: Document) -> str:
+        """The title; empty where there is none."""
+        return document.fields.get(TITLE, "").strip()
+
+    def abstract(self, document: Document) -> str:
+        """The abstract: by the template, or the field abstract, text or body; else all fields but the title."""
+        if self.template is not None:
+            return self.template.fill(document).strip()
+        found = next((document.fields[name] for name in ABSTRACTS if name in document.fields), None)
+        if found is None:
+            found = " ".join(text for name, text in document.fields.items() if name != TITLE)
+        return found.strip()
+
+    def body(self, document: Document) -> str:
+        """The abstract, or the title where there is none."""
+        return self.abstract(document) or self.title(document)
+
+
+EXAMPLE = ""  # the id of a text that a user gave; no document has it
+FEWEST = 2  # with one alone, that document itself would have none, which would reveal its label
+
+
+@dataclass(frozen=True)
+class RelevantAbstracts:
+    """Known relevant abstracts: by query, then by document.
+
+    The abstract for a document is drawn by a hash of seed, query and document: it depends on nothing
+    else, and is the same on every machine. With `one` it is drawn by seed and query, so that all documents of a query
+    are compared with the same abstract, except that abstract itself. The systematic-review study drew over its whole
+    set, where a document may get itself.
+    """
+
+    known: Mapping[str, Mapping[str, str]] = field(repr=False)
+    seed: int = 0
+    one: bool = False
+
+    def choose(self, query_id: str, document_id: str, text: str = "") -> str | None:
+        """A relevant abstract of the query that is neither the document nor a copy of its text; None without any."""
+        of_query = self.known.get(query_id, {})
+        others = [name for name, found in of_query.items() if name != document_id and found != text]
+        who = "" if self.one else document_id
+        return of_query[min(others, key=lambda name: self._lot(query_id, who, name))] if others else None
+
+    def enough(self, query_id: str) -> bool:
+        """Whether the query has enough abstracts for each document to get another one."""
+        return len(set(self.known.get(query_id, {}).values())) >= FEWEST
+
+    def _lot(self, *names: str) -> bytes:
+        text = "\0".join(("relevant", str(self.seed), *names)).encode("utf-8", "surrogatepass")
+        return blake2b(text, digest_size=8).digest()

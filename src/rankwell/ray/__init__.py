@@ -1,0 +1,31 @@
+"""Work on several machines: chunks go to the workers of a Ray cluster, with the same results."""
+
+from __future__ import annotations
+
+from rankwell.ray.cluster import Address, Cluster, Machines, WorkerAddress, connected, map_chunks, worker_address
+from rankwell.ray.encoding import Encoding, RemoteEncoder, encoder_on
+from rankwell.ray.ranking import RankTask, rank_on
+from rankwell.ray.reranking import RerankOn
+from rankwell.ray.searching import CellsOn, search_on
+from rankwell.ray.worker import Task
+from rankwell.ray.workers import Workers
+
+__all__ = [
+    "Address",
+    "CellsOn",
+    "Cluster",
+    "Encoding",
+    "Machines",
+    "RankTask",
+    "RemoteEncoder",
+    "RerankOn",
+    "Task",
+    "WorkerAddress",
+    "Workers",
+    "connected",
+    "encoder_on",
+    "map_chunks",
+    "rank_on",
+    "search_on",
+    "worker_address",
+]

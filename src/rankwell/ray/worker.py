@@ -1,0 +1,236 @@
+"""Workers, tasks and outcomes: the worker's side, and the interface for distributing work."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
+
+from rankwell import __version__
+from rankwell.core import RankwellError
+from rankwell.models.base import Truncation
+
+
+@dataclass(frozen=True)
+class Done:
+    """The chunk is finished. `notes` are its warnings."""
+
+    value: Any
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The worker could not do the chunk. `final` where it would fail anywhere: an error of the user."""
+
+    reason: str
+    final: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The worker is gone, with the chunks it had."""
+
+    reason: str
+
+
+Outcome = Done | Failed | Lost
+
+
+Work = Callable[[Any], Any]
+
+
+class Task(Protocol):
+    """A frozen record of plain values, because it is sent to workers. One kind of work per class."""
+
+    def open(self, threads: int) -> Work:
+        """Load what is needed, once per worker. Returns a function from a chunk to its result.
+
+        Raises a RankwellError where this worker would give a different result: another model, another index.
+        """
+
+    def describe(self, chunk: Any) -> str:
+        """The chunk in an error message: `32 pairs from "fever"`."""
+
+
+LOGGER = "rankwell"
+
+
+class Worker:
+    """One loaded task. It lives in a process on a cluster, or in this process."""
+
+    def __init__(self) -> None:
+        self._work: Work | None = None
+
+    def open(self, task: Task, threads: int, version: str) -> Done | Failed:
+        """Load the task; refuse where the caller has another version of Rankwell."""
+        if version != __version__:
+            return Failed(f"expected Rankwell {version} as here, found {__version__}", final=True)
+        with _noted() as notes:
+            try:
+                self._work = task.open(threads)
+            except RankwellError as error:
+                return Failed(str(error), final=True, notes=tuple(notes))
+            except Exception as error:  # noqa: BLE001 -- whatever it is, the caller must get it
+                return Failed(_told(error), notes=tuple(notes))
+        return Done(None, tuple(notes))
+
+    def run(self, chunk: Any) -> Done | Failed:
+        """Process a chunk and return its outcome."""
+        with _noted() as notes:
+            try:
+                if self._work is None:
+                    return Failed("expected a worker with its task loaded, found one without")
+                value = self._work(chunk)
+            except RankwellError as error:
+                return Failed(str(error), final=True, notes=tuple(notes))
+            except Exception as error:  # noqa: BLE001 -- as above
+                return Failed(_told(error), notes=tuple(notes))
+        return Done(value, tuple(notes))
+
+
+class _Notes(logging.Handler):
+    """Collects log messages, which nobody would see on a worker."""
+
+    def __init__(self, said: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._said = said
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._said.append(record.getMessage())
+
+
+@contextmanager
+def _noted() -> Iterator[list[str]]:
+    """Collect Rankwell's warnings while the block runs."""
+    said: list[str] = []
+    logger, handler = logging.getLogger(LOGGER), _Notes(said)
+    before = logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        yield said
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before
+
+
+def _told(error: Exception) -> str:
+    first = (str(error).splitlines() or [""])[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+class Cutting(Protocol):
+    """A scorer or an encoder that counts truncated text."""
+
+    @property
+    def truncated(self) -> Truncation:
+        """How much text was truncated so far."""
+
+
+@contextmanager
+def cut_by(model: Cutting) -> Iterator[Truncation]:
+    """The text that a model truncates while the block runs; filled in at its end."""
+    before, cut = replace(model.truncated), Truncation()
+    yield cut
+    for part in fields(Truncation):
+        setattr(cut, part.name, getattr(model.truncated, part.name) - getattr(before, part.name))
+
+
+def added(together: Truncation, more: Truncation) -> None:
+    """Add a count to a total."""
+    for part in fields(Truncation):
+        setattr(together, part.name, getattr(together, part.name) + getattr(more, part.name))
+
+
+Ticket = Hashable
+
+
+class Crew(Protocol):
+    """Workers by name. Each processes its chunks in the order of submission."""
+
+    def hire(self, task: Task) -> dict[str, Ticket]:
+        """Start all workers and have each load a task; return the tickets of loading, by worker."""
+
+    def rehire(self, worker: str, task: Task) -> tuple[str, Ticket] | None:
+        """Start a new worker in place of a lost one; None where the place is gone too."""
+
+    def submit(self, worker: str, chunk: Any) -> Ticket:
+        """Give a chunk to a worker."""
+
+    def wait(self, seconds: float) -> Sequence[tuple[Ticket, Outcome]]:
+        """The outcomes so far; empty after `seconds` without one."""
+
+    def dismiss(self, worker: str) -> None:
+        """Stop a worker and drop its chunks."""
+
+    def threads(self, worker: str) -> int:
+        """The number of threads of a worker."""
+
+    def close(self) -> None:
+        """Stop all workers."""
+
+
+class InProcess:
+    """Workers in this process that take turns. Work is done in `wait`."""
+
+    def __init__(self, workers: int = 1, threads: int = 1) -> None:
+        self._count, self._threads = workers, threads
+        self._workers: dict[str, Worker] = {}
+        self._waiting: deque[tuple[int, str, Task | None, Any]] = deque()
+        self._tickets = 0
+        self._named = 0
+
+    def hire(self, task: Task) -> dict[str, Ticket]:
+        """Create the workers."""
+        return dict(self._hire(task) for _ in range(self._count))
+
+    def rehire(self, worker: str, task: Task) -> tuple[str, Ticket] | None:
+        """Create another worker."""
+        self._workers.pop(worker, None)
+        return self._hire(task)
+
+    def submit(self, worker: str, chunk: Any) -> Ticket:
+        """Add the chunk to the queue."""
+        return self._put(worker, None, chunk)
+
+    def wait(self, seconds: float) -> Sequence[tuple[Ticket, Outcome]]:  # noqa: ARG002 -- it takes as long as the work
+        """Do the next work of the queue."""
+        while self._waiting:
+            ticket, name, task, chunk = self._waiting.popleft()
+            if name in self._workers:
+                return [(ticket, self.outcome(name, task, chunk))]
+        return []
+
+    def outcome(self, worker: str, task: Task | None, chunk: Any) -> Outcome:
+        """The outcome of a chunk, or of loading a task."""
+        one = self._workers[worker]
+        return one.run(chunk) if task is None else one.open(task, self._threads, __version__)
+
+    def dismiss(self, worker: str) -> None:
+        """Forget the worker and its chunks."""
+        self._workers.pop(worker, None)
+
+    def threads(self, worker: str) -> int:  # noqa: ARG002 -- all alike
+        """The same number for all workers."""
+        return self._threads
+
+    def close(self) -> None:
+        """Forget all workers."""
+        self._workers.clear()
+        self._waiting.clear()
+
+    def _hire(self, task: Task) -> tuple[str, Ticket]:
+        self._named += 1
+        name = f"worker {self._named}"
+        self._workers[name] = Worker()
+        return name, self._put(name, task, None)
+
+    def _put(self, worker: str, task: Task | None, chunk: Any) -> Ticket:
+        self._tickets += 1
+        self._waiting.append((self._tickets, worker, task, chunk))
+        return self._tickets

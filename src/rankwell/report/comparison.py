@@ -1,0 +1,343 @@
+"""A comparison as tables, pictures and one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from rankwell.evaluation.answer_types import AnswerType
+from rankwell.evaluation.classification import auc, roc_curve, score_distribution
+from rankwell.evaluation.comparison import Comparison
+from rankwell.evaluation.evaluation import Evaluation
+from rankwell.evaluation.judged import Judged, Values
+from rankwell.evaluation.measures import MFR, Measure
+from rankwell.evaluation.query_groups import Groups, by_answer_type, by_length
+from rankwell.evaluation.significance import mark
+from rankwell.evaluation.top import top_grades
+from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart, Text
+from rankwell.report.pictures import Line, Picture, bars, differences, lines, spread, stacked_bars
+from rankwell.report.renderers import Marked, cell_text
+from rankwell.report.table import Cell, Column, Table
+
+FIRST_RANKS = (1, 2, 3, 5, 10, 20, 50, 100)  # the last rank of each group of first relevant documents
+ROC_POINTS = 200
+
+
+def difference_pictures(comparison: Comparison) -> list[Picture]:
+    """Per-query differences by the first measure, a picture a run."""
+    measure = shown_measure(comparison)
+    if measure is None:
+        return []
+    base = comparison.evaluations[comparison.baseline].array(measure)
+    better = 1 if measure.higher_is_better else -1
+    pictures = []
+    for run, evaluation in comparison.evaluations.items():
+        found = evaluation.array(measure) - base
+        found = found[np.isfinite(found)]
+        if run != comparison.baseline and len(found):
+            title, y = f"{run} against {comparison.baseline}", f"difference in {measure}"
+            pictures.append(differences(found, title=title, y=y, better=better))
+    return pictures
+
+
+def shown_measure(comparison: Comparison) -> Measure | None:
+    """The first measure with a value for each query, for the pictures; None where there is none."""
+    return next((measure for measure in comparison.measures if measure.is_mean), None)
+
+
+def first_relevant(comparison: Comparison, rel: int = 1) -> Picture:
+    """Histogram of the first relevant document's rank, in groups of ranks."""
+    labels = _rank_names()
+    counts = {run: _first_ranks(judged, rel) for run, judged in comparison.judged.items()}
+    return bars(labels, counts, title="Rank of the first relevant document", x="queries")
+
+
+def grades_on_top(comparison: Comparison, depth: int = 10) -> Picture:
+    """The top k of each run by grade, unjudged documents first."""
+    broken = {run: top_grades(judged, depth) for run, judged in comparison.judged.items()}
+    grades = sorted(next(iter(broken.values())).grades)
+    series: dict[str, list[float]] = {"unjudged": [float(found.unjudged) for found in broken.values()]}
+    series |= {f"grade {grade}": [float(found.grades[grade]) for found in broken.values()] for grade in grades}
+    return stacked_bars(
+        list(broken), series, title=f"Grades in the top {depth}", x="runs", y="documents", apart="unjudged"
+    )
+
+
+def score_pictures(comparison: Comparison, rel: int = 1) -> list[Picture]:
+    """Score distributions of relevant and not relevant documents, a picture a run."""
+    pictures = []
+    for run, judged in comparison.judged.items():
+        found = score_distribution(judged, rel)
+        groups = {"relevant": found.relevant, "not relevant": found.not_relevant}
+        if any(len(values) for values in groups.values()):
+            pictures.append(spread(groups, title=f"Scores of {run}", x="score"))
+    return pictures
+
+
+def roc_picture(comparison: Comparison, rel: int = 1) -> Picture | None:
+    """ROC curves of all runs; None where no run has both kinds of documents."""
+    curves = []
+    for run, judged in comparison.judged.items():
+        area = auc(judged.relevant(rel), judged.score)
+        if np.isfinite(area):
+            curve = roc_curve(judged, rel)
+            shown = np.unique(np.linspace(0, len(curve.true_positives) - 1, ROC_POINTS).astype(int))
+            x, y = curve.false_positives[shown].tolist(), curve.true_positives[shown].tolist()
+            curves.append(Line(f"{run}, AUC {area:.3f}", x, y))
+    chance = Line("chance", [0.0, 1.0], [0.0, 1.0])
+    title, x_name = "ROC over judged documents", "not relevant found"
+    return lines([*curves, chance], title=title, x=x_name, y="relevant found") if curves else None
+
+
+def group_picture(comparison: Comparison, measure: Measure, groups: Groups, title: str) -> Picture:
+    """A measure's mean in each group of queries, every run beside the others."""
+    places = {qid: place for place, qid in enumerate(comparison.evaluations[comparison.baseline].qids)}
+    labels = [f"{name} ({len(qids)})" for name, qids in groups.items()]
+    series = {
+        run: [_mean(evaluation.array(measure)[[places[qid] for qid in qids]]) for qids in groups.values()]
+        for run, evaluation in comparison.evaluations.items()
+    }
+    return bars(labels, series, title=title, x=f"{measure} (queries in brackets)", digits=3)
+
+
+def known_groups(groups: Mapping[str, tuple[str, ...]], qids: tuple[str, ...]) -> Groups:
+    """The groups without unjudged queries, and without empty groups."""
+    judged = set(qids)
+    kept = {name: tuple(qid for qid in members if qid in judged) for name, members in groups.items()}
+    return {name: members for name, members in kept.items() if members}
+
+
+def _mean(values: Values) -> float:
+    """The mean of the finite values."""
+    there = values[np.isfinite(values)]
+    return float(there.mean()) if len(there) else float("nan")
+
+
+def _rank_names() -> list[str]:
+    names = [
+        str(last) if last - before == 1 else f"{before + 1}-{last}"
+        for before, last in zip((0, *FIRST_RANKS), FIRST_RANKS, strict=False)
+    ]
+    return [*names, f"below {FIRST_RANKS[-1]} or none"]
+
+
+def _first_ranks(judged: Judged, rel: int) -> list[float]:
+    first: Measure = MFR(cutoff=FIRST_RANKS[-1], rel=rel)
+    groups = np.searchsorted(FIRST_RANKS, first(judged))
+    return [float(count) for count in np.bincount(groups, minlength=len(FIRST_RANKS) + 1)]
+
+
+DIGITS = 4
+COULD_BE = "What judging the unjudged documents could lead to"
+
+
+RUN = (
+    Column("run", "left"),
+    Column("mean", digits=DIGITS),
+    Column("from", digits=DIGITS),
+    Column("to", digits=DIGITS),
+    Column("difference", digits=DIGITS),
+    Column("diff. from", digits=DIGITS),
+    Column("diff. to", digits=DIGITS),
+    Column("p", digits=DIGITS),
+    Column("mark", "left"),
+    Column("effect", digits=2),
+    Column("wins/ties/losses", "left"),
+    Column("judged@10", digits=2),
+    Column("queries"),
+)
+# Support: the judged share of the top 10, the unjudged documents in it, and the number of queries.
+SUPPORT = (Column("judged@10", digits=2), Column("unjudged"), Column("queries"))
+BOUNDS = (
+    Column("measure", "left"),
+    Column("worst case", digits=DIGITS),
+    Column("unjudged as not relevant", digits=DIGITS),
+    Column("best case", digits=DIGITS),
+)
+ENDS = (Column("worst case", digits=DIGITS), Column("best case", digits=DIGITS))
+TREATED = {"zero": "", "remove": "; unjudged documents removed", "bounds": "; unjudged documents not relevant"}
+
+
+def comparison_table(comparison: Comparison, marks: str = "stars") -> Table:
+    """A row for every measure and run: mean, difference to the baseline, intervals, p-value, wins and losses."""
+    bounded = bool(comparison.evaluations[comparison.baseline].bounds)
+    rows = [
+        [str(measure), *_row(comparison, measure, run, marks), *(_ends(comparison, measure, run) if bounded else ())]
+        for measure in comparison.measures
+        for run in comparison.evaluations
+    ]
+    return Table(_title(comparison), [Column("measure", "left"), *RUN, *(ENDS if bounded else ())], rows)
+
+
+def measure_tables(comparison: Comparison, marks: str = "stars") -> list[Table]:
+    """The same with a table for each measure, which is narrow enough for a page."""
+    return [
+        Table(
+            f"{measure}: {_title(comparison)}",
+            RUN,
+            [_row(comparison, measure, run, marks) for run in comparison.evaluations],
+        )
+        for measure in comparison.measures
+    ]
+
+
+def compact_table(comparison: Comparison, marks: str = "stars") -> Table:
+    """One row a run, one column a measure, with the marks of significance behind the means."""
+    columns = [Column("run", "left"), *(Column(str(measure), "left") for measure in comparison.measures)]
+    rows: list[list[Cell]] = [
+        [run, *(_marked(comparison, run, measure, marks) for measure in comparison.measures)]
+        for run in comparison.evaluations
+    ]
+    return Table(f"{comparison.queries} queries", columns, rows)
+
+
+def grades_table(comparison: Comparison, depth: int = 10) -> Table:
+    """Number of documents of each grade in the top k of each run."""
+    broken = {run: top_grades(judged, depth) for run, judged in comparison.judged.items()}
+    grades = list(next(iter(broken.values())).grades)
+    columns = [Column("run", "left"), *(Column(f"grade {grade}") for grade in grades), Column("unjudged")]
+    rows: list[list[Cell]] = [
+        [run, *(of_run.grades[grade] for grade in grades), of_run.unjudged] for run, of_run in broken.items()
+    ]
+    return Table(f"Documents in the top {depth}", columns, rows)
+
+
+def evaluation_table(evaluations: Mapping[str, Evaluation]) -> Table:
+    """One row a run: its means, how much of its top 10 is judged, and the number of queries."""
+    measures = next(iter(evaluations.values())).measures
+    columns = [Column("run", "left"), *(Column(str(measure), digits=DIGITS) for measure in measures), *SUPPORT]
+    rows: list[list[Cell]] = [
+        [run, *(found.mean(measure) for measure in measures), *_support(found)] for run, found in evaluations.items()
+    ]
+    return Table(f"Means{TREATED[next(iter(evaluations.values())).unjudged]}", columns, rows)
+
+
+def bounds_table(evaluations: Mapping[str, Evaluation]) -> Table:
+    """Bounds of each mean over all possible grades of the unjudged documents."""
+    rows: list[list[Cell]] = []
+    for run, found in evaluations.items():
+        for measure in found.measures:
+            worst, best = found.mean_bounds(measure)
+            rows.append([run, str(measure), worst, found.mean(measure), best, *_support(found)])
+    return Table(COULD_BE, [Column("run", "left"), *BOUNDS, *SUPPORT], rows)
+
+
+def per_query_bounds_table(evaluations: Mapping[str, Evaluation]) -> Table:
+    """Bounds of every query's value."""
+    rows: list[list[Cell]] = []
+    for place, qid in enumerate(next(iter(evaluations.values())).qids):
+        for run, found in evaluations.items():
+            for measure, ends in found.bounds.items():
+                middle = float(found.array(measure)[place])
+                rows.append([qid, run, str(measure), float(ends.worst[place]), middle, float(ends.best[place])])
+    return Table(COULD_BE, [Column("query", "left"), Column("run", "left"), *BOUNDS], rows)
+
+
+def per_query_table(evaluations: Mapping[str, Evaluation]) -> Table:
+    """A row for every query and run."""
+    measures = next(iter(evaluations.values())).measures
+    columns = [Column("query", "left"), Column("run", "left"), *(Column(str(m), digits=DIGITS) for m in measures)]
+    rows: list[list[Cell]] = [
+        [qid, run, *(float(found.array(measure)[place]) for measure in measures)]
+        for place, qid in enumerate(next(iter(evaluations.values())).qids)
+        for run, found in evaluations.items()
+    ]
+    return Table(f"Per query{TREATED[next(iter(evaluations.values())).unjudged]}", columns, rows)
+
+
+def _title(comparison: Comparison) -> str:
+    treated = TREATED[comparison.evaluations[comparison.baseline].unjudged]
+    return f"Compared with {comparison.baseline}, {comparison.test.level:.0%} intervals{treated}"
+
+
+def _support(found: Evaluation) -> tuple[Cell, ...]:
+    return (found.judged_share, found.unjudged_on_top, found.queries)
+
+
+def _ends(comparison: Comparison, measure: Measure, run: str) -> tuple[float, float]:
+    return comparison.evaluations[run].mean_bounds(measure)
+
+
+def _row(comparison: Comparison, measure: Measure, run: str, marks: str) -> list[Cell]:
+    evaluation = comparison.evaluations[run]
+    around = comparison.interval(run, measure)
+    mean, queries = evaluation.mean(measure), int(np.isfinite(evaluation.array(measure)).sum())
+    cells: list[Cell] = [run, mean, *(around or (None, None))]
+    difference = comparison.difference(run, measure)
+    if difference is None:
+        base = None if run == comparison.baseline else comparison.evaluations[comparison.baseline].mean(measure)
+        cells += [None if base is None else mean - base, None, None, None, "", None, "-"]
+    else:
+        queries = difference.found.queries
+        found, p = difference.found, difference.corrected_p
+        record = f"{found.wins}/{found.ties}/{found.losses}"
+        ends = (found.interval.low, found.interval.high)
+        cells += [found.mean, *ends, p, mark(marks).of(p), found.effect_size, record]
+    return [*cells, evaluation.judged_share, queries if measure.is_mean else evaluation.queries]
+
+
+def _marked(comparison: Comparison, run: str, measure: Measure, marks: str) -> Marked:
+    difference = comparison.difference(run, measure)
+    sign = "" if difference is None else mark(marks).of(difference.corrected_p)
+    mean = comparison.evaluations[run].mean(measure)
+    return Marked(cell_text(mean, Column("", digits=DIGITS)) + sign, mean)
+
+
+def comparison_page(
+    comparison: Comparison,
+    *,
+    texts: Mapping[str, str] | None = None,
+    answer_types: Mapping[str, AnswerType | None] | None = None,
+    marks: str = "stars",
+    command: str | None = None,
+) -> Page:
+    """The page. `texts` are the queries' texts, for results by length and answer type; `answer_types` overrides."""
+    others = [run for run in comparison.evaluations if run != comparison.baseline]
+    title = f"{', '.join(others)} against {comparison.baseline}" if others else comparison.baseline
+    parts: list[Part] = [
+        *_verdict(comparison, marks),
+        Heading("Query by query"),
+        *map(PicturePart, difference_pictures(comparison)),
+        PicturePart(first_relevant(comparison)),
+        Heading("Scores and grades"),
+        TablePart(grades_table(comparison)),
+        PicturePart(grades_on_top(comparison)),
+        *([PicturePart(roc)] if (roc := roc_picture(comparison)) else []),
+        *map(PicturePart, score_pictures(comparison)),
+    ]
+    if texts:
+        parts += _by_group(comparison, texts, answer_types)
+    return Page(title, parts, command)
+
+
+def _verdict(comparison: Comparison, marks: str) -> list[Part]:
+    test, evaluation = comparison.test, comparison.evaluations[comparison.baseline]
+    corrected = "" if comparison.correction == "none" else f", corrected for several runs ({comparison.correction})"
+    said = (
+        f"{comparison.queries} queries; a query that a run lacks counts as 0. Differences are tested query by query "
+        f"({test.name}{corrected}). {mark(marks).legend}"
+    )
+    return [
+        Heading("What came out"),
+        TablePart(compact_table(comparison, marks)),
+        Text(said),
+        *map(Note, comparison.warnings()),
+        *map(TablePart, measure_tables(comparison, marks)),
+        *([TablePart(bounds_table(comparison.evaluations))] if evaluation.bounds else []),
+    ]
+
+
+def _by_group(
+    comparison: Comparison, texts: Mapping[str, str], answer_types: Mapping[str, AnswerType | None] | None
+) -> list[Part]:
+    measure, qids = shown_measure(comparison), comparison.evaluations[comparison.baseline].qids
+    if measure is None:
+        return []
+    lengths = known_groups(by_length(texts), qids)
+    types = known_groups(by_answer_type(texts, answer_types), qids)
+    return [
+        Heading("Kinds of queries"),
+        *([PicturePart(group_picture(comparison, measure, lengths, "By query length"))] if lengths else []),
+        *([PicturePart(group_picture(comparison, measure, types, "By answer type"))] if types else []),
+    ]

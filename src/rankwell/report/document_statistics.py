@@ -1,0 +1,218 @@
+"""Statistics of documents, from one pass over them: fields, lengths, duplicates, years."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The distinct lengths in ascending order and how many texts have each: small even for millions of texts."""
+
+    values: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, occurrences: Mapping[int, int]) -> Lengths:
+        """Build from the number of texts of each length."""
+        values = tuple(sorted(value for value, count in occurrences.items() if count))
+        return cls(values, tuple(occurrences[value] for value in values))
+
+    @property
+    def count(self) -> int:
+        """Number of texts."""
+        return sum(self.counts)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean length; None without a text."""
+        if not self.counts:
+            return None
+        return sum(value * count for value, count in zip(self.values, self.counts, strict=True)) / self.count
+
+    @property
+    def median(self) -> float | None:
+        """The median length; None without a text."""
+        if not self.counts:
+            return None
+        reached = np.cumsum(np.array(self.counts, dtype=np.float64))
+        middle = [(self.count - 1) // 2, self.count // 2]
+        low, high = np.searchsorted(reached, middle, side="right").tolist()
+        return float(self.values[low] + self.values[high]) / 2
+
+    @property
+    def largest(self) -> int | None:
+        """The length of the longest text; None without a text."""
+        return self.values[-1] if self.values else None
+
+    def over(self, limit: int) -> int:
+        """Number of texts longer than the limit."""
+        return sum(count for value, count in zip(self.values, self.counts, strict=True) if value > limit)
+
+    def percent_over(self, limit: int) -> float | None:
+        """Per cent of the texts that are longer than the limit; None without a text."""
+        return 100 * self.over(limit) / self.count if self.counts else None
+
+    def as_dict(self, limit: int | None = None) -> dict[str, Any]:
+        """The statistics by name, and the distribution of lengths."""
+        figures: dict[str, Any] = {
+            "count": self.count,
+            "mean": self.mean,
+            "median": self.median,
+            "max": self.largest,
+        }
+        if limit is not None:
+            figures |= {"limit": limit, "over_limit": self.over(limit), "percent_over_limit": self.percent_over(limit)}
+        return figures | {"lengths": list(self.values), "counts": list(self.counts)}
+
+
+def crossed(first: Lengths, second: Lengths, extra: int = 0) -> Lengths:
+    """The lengths of every text of the first joined with every text of the second, each `extra` longer."""
+    if not first.counts or not second.counts:
+        return Lengths((), ())
+    sums = np.add.outer(np.array(first.values), np.array(second.values)) + extra
+    # Python's integers, which do not overflow.
+    pairs = np.multiply.outer(np.array(first.counts, dtype=object), np.array(second.counts, dtype=object))
+    occurrences: dict[int, int] = {}
+    for length, count in zip(sums.ravel().tolist(), pairs.ravel().tolist(), strict=True):
+        occurrences[length] = occurrences.get(length, 0) + count
+    return Lengths.of(occurrences)
+
+
+TITLE = "title"
+ABSTRACT = "abstract"
+
+
+@dataclass(frozen=True)
+class FieldStatistics:
+    """One field: the documents that have it (a blank text is none), its words and tokens.
+
+    `beside_title` counts the documents that have this field and a title, `shorter_than_title` those of them where it
+    is the one with fewer characters: such an abstract says "Reply" or "No abstract available".
+    """
+
+    name: str
+    documents: int
+    judged_documents: int
+    words: Lengths
+    tokens: Lengths | None
+    beside_title: int
+    shorter_than_title: int
+
+
+@dataclass
+class FieldTally:
+    """Counts of a field while documents are read."""
+
+    words: Counter[int] = field(default_factory=Counter)
+    tokens: Counter[int] = field(default_factory=Counter)
+    # Token counts of the judged documents by id (0 without a tokenizer), to be paired with queries later.
+    judged: dict[str, int] = field(default_factory=dict)
+    # Tokens of the title and this field together, and of those titles alone, as a cross-encoder reads them.
+    with_title: Counter[int] = field(default_factory=Counter)
+    titles_beside: Counter[int] = field(default_factory=Counter)
+    beside_title: int = 0
+    shorter_than_title: int = 0
+
+    def finished(self, name: str, *, with_tokens: bool) -> FieldStatistics:
+        """The statistics of the counted field."""
+        words = Lengths.of(self.words)
+        return FieldStatistics(
+            name=name,
+            documents=words.count,
+            judged_documents=len(self.judged),
+            words=words,
+            tokens=Lengths.of(self.tokens) if with_tokens else None,
+            beside_title=self.beside_title,
+            shorter_than_title=self.shorter_than_title,
+        )
+
+
+def main_field(fields: Iterable[FieldStatistics]) -> str | None:
+    """The field that a re-ranker would read: the abstract, or else the longest on average that is not the title."""
+    texts = [field for field in fields if field.name != TITLE]
+    if any(field.name == ABSTRACT for field in texts):
+        return ABSTRACT
+    longest = max(texts, key=lambda field: field.words.mean or 0, default=None)
+    return longest.name if longest else None
+
+
+SHOWN_GROUPS = 5
+SHOWN_TWINS = 3
+
+
+@dataclass(frozen=True)
+class DuplicateStatistics:
+    """`copies` documents repeat the text of an earlier one; they and those make up `groups` of equal documents."""
+
+    copies: int
+    groups: int
+    examples: tuple[tuple[str, ...], ...]
+
+
+class DuplicateTally:
+    """Finds equal documents by 64-bit hashes: 16 bytes and the id for each document.
+
+    Among a million different texts the chance that any two share a hash is one in 37 million.
+    """
+
+    def __init__(self) -> None:
+        self._hashes = array("Q")
+        self._ids = bytearray()
+        self._ends = array("Q")
+
+    def add(self, docno: str, words: Iterable[str]) -> None:
+        """Add a document as its lower-cased words, so that white space makes no difference."""
+        digest = blake2b(" ".join(words).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        self._hashes.append(int.from_bytes(digest, "little"))
+        self._ids += docno.encode("utf-8", "surrogatepass")
+        self._ends.append(len(self._ids))
+
+    def finished(self) -> DuplicateStatistics:
+        """The counts, and the first few groups in the order of the collection."""
+        hashes = np.array(self._hashes, dtype=np.uint64)
+        distinct, first, sizes = np.unique(hashes, return_index=True, return_counts=True)
+        repeated = np.flatnonzero(sizes > 1)
+        earliest = repeated[np.argsort(first[repeated])][:SHOWN_GROUPS]
+        places = [np.flatnonzero(hashes == distinct[group])[:SHOWN_TWINS] for group in earliest]
+        return DuplicateStatistics(
+            copies=len(hashes) - len(distinct),
+            groups=len(repeated),
+            examples=tuple(tuple(self._id(int(place)) for place in group) for group in places),
+        )
+
+    def _id(self, place: int) -> str:
+        start = self._ends[place - 1] if place else 0
+        return self._ids[start : self._ends[place]].decode("utf-8", "surrogatepass")
+
+
+# Metadata keys that may hold a year, the most reliable first.
+YEAR_KEYS = ("year", "date", "publish_time", "publish_date")
+
+# Four digits that can be a year, alone or at the start of a date without dashes (20200315).
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?=\d{4}(?!\d)|(?!\d))")
+
+
+@dataclass(frozen=True)
+class YearStatistics:
+    """Number of documents by year, ascending, and of documents without a year."""
+
+    documents: Mapping[int, int]
+    without: int
+
+
+def year_of(metadata: Mapping[str, Any]) -> int | None:
+    """The year in a document's metadata, or None."""
+    for key in YEAR_KEYS:
+        found = _YEAR.search(str(metadata.get(key, "")))
+        if found:
+            return int(found[1])
+    return None

@@ -1,0 +1,154 @@
+"""Histograms, and several groups of numbers over one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwell.core import ParameterError
+from rankwell.report.pictures.style import (
+    DASHES,
+    INK,
+    PALETTE,
+    Picture,
+    drawing,
+    figure_text,
+    legend_below,
+    new_axes,
+    whole_numbers,
+    words,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+Numbers = npt.NDArray[np.float64]
+
+MOST_BINS = 40
+# With a maximum so many times the median, the axis is logarithmic.
+SKEWED = 12
+# A limit above this many times the longest value is only mentioned in the alternative text.
+LIMIT_IN_SIGHT = 1.5
+
+
+def histogram(
+    values: Sequence[float] | npt.NDArray[np.integer | np.floating],
+    *,
+    title: str,
+    x: str,
+    y: str = "documents",
+    counts: Sequence[int] | npt.NDArray[np.integer] | None = None,
+    limit: float | None = None,
+    log: bool | None = None,
+) -> Picture:
+    """How often each value occurs, with the mean and the median marked.
+
+    `counts` says how often each of `values` occurs (default: once). `limit` is marked with
+    the share beyond it. `log` puts the values on a logarithmic axis; by default that is done for a long tail.
+    """
+    numbers, weights = _checked(values, counts)
+    mean = float(np.average(numbers, weights=weights))
+    median = _median(numbers, weights)
+    logarithmic = _is_skewed(numbers, median) if log is None else log
+    if logarithmic and numbers[0] <= 0:
+        raise ParameterError("log", expected="values above 0 for a logarithmic axis", found=float(numbers[0]))
+    with drawing():
+        figure, axes = new_axes(title, x=x, y=y)
+        axes.grid(visible=False, axis="x")
+        if logarithmic:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(lambda value, _: figure_text(value))
+            axes.xaxis.set_minor_formatter(lambda *_: "")
+        axes.hist(numbers, bins=_bins(numbers, logarithmic).tolist(), weights=weights, color=PALETTE[5])
+        whole_numbers(axes.yaxis)
+        axes.axvline(mean, color=INK, label=f"mean {figure_text(mean)}")
+        axes.axvline(median, color=INK, linestyle="--", label=f"median {figure_text(median)}")
+        beyond = _mark_limit(axes, numbers, weights, limit)
+        legend_below(figure, axes)
+    said = f"{title}: {figure_text(weights.sum())} {y}, mean {figure_text(mean)}, median {figure_text(median)}"
+    return Picture(figure, words(title), f"{said}, largest {figure_text(numbers[-1])} {x}{beyond}.")
+
+
+def _checked(
+    values: Sequence[float] | npt.NDArray[np.integer | np.floating],
+    counts: Sequence[int] | npt.NDArray[np.integer] | None,
+) -> tuple[Numbers, Numbers]:
+    """Values in ascending order and how often each occurs."""
+    numbers = np.asarray(values, dtype=np.float64)
+    weights = np.ones(len(numbers)) if counts is None else np.asarray(counts, dtype=np.float64)
+    if len(weights) != len(numbers):
+        raise ParameterError("counts", expected=f"{len(numbers)} counts, one for each value", found=len(weights))
+    if not weights.sum() > 0 or not np.isfinite(numbers).all():
+        raise ParameterError("values", expected="at least one number, all of them finite", found=list(values)[:5])
+    order = np.argsort(numbers, kind="stable")
+    return numbers[order], weights[order]
+
+
+def _median(numbers: Numbers, weights: Numbers) -> float:
+    """The weighted median of numbers that occur as often as their weights say."""
+    reached = weights.cumsum()
+    total = reached[-1]
+    low, high = np.searchsorted(reached, [total / 2, total / 2 + 0.5])
+    return float(numbers[low] + numbers[min(high, len(numbers) - 1)]) / 2
+
+
+def _is_skewed(numbers: Numbers, median: float) -> bool:
+    return bool(numbers[0] > 0 and numbers[-1] > SKEWED * median)
+
+
+def _bins(numbers: Numbers, logarithmic: bool) -> Numbers:
+    """Edges of bins; whole numbers get bins of whole width, so that all bins hold equally many of them."""
+    low, high = float(numbers[0]), float(numbers[-1])
+    if logarithmic:
+        return np.geomspace(low, max(high, low * 1.1), MOST_BINS + 1)
+    if low == high:
+        return np.array([low - 0.5, low + 0.5])
+    if (numbers == np.floor(numbers)).all():
+        width = int(np.ceil((high - low + 1) / MOST_BINS))
+        return np.arange(low - 0.5, high + width, width)
+    return np.linspace(low, high, MOST_BINS + 1)
+
+
+def _mark_limit(axes: Axes, numbers: Numbers, weights: Numbers, limit: float | None) -> str:
+    """Draw the limit; returns its words for the alternative text."""
+    if limit is None:
+        return ""
+    share = 100 * float(weights[numbers > limit].sum() / weights.sum())
+    said = f"{figure_text(share)} % over {figure_text(limit)}" if share else f"none over {figure_text(limit)}"
+    if limit > LIMIT_IN_SIGHT * numbers[-1]:
+        axes.plot([], [], " ", label=said)
+    else:
+        axes.axvline(limit, color=PALETTE[1], linestyle="-.", label=said)
+        end = max(axes.get_xlim()[1], limit)
+        axes.axvspan(limit, end, color=PALETTE[1], alpha=0.1, linewidth=0, zorder=0)
+        axes.set_xlim(right=end)
+    return f", {said}"
+
+
+BINS = 40
+DIGITS = 2
+
+
+def spread(groups: Mapping[str, npt.ArrayLike], *, title: str, x: str) -> Picture:
+    """The share of each group in each of forty bins; a group without numbers is left out."""
+    numbers = {name: np.asarray(values, dtype=np.float64) for name, values in groups.items() if np.size(values)}
+    if not numbers:
+        raise ParameterError("groups", expected="at least one number", found=list(groups))
+    everything = np.concatenate(list(numbers.values()))
+    low, high = float(everything.min()), float(everything.max())
+    edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
+    with drawing():
+        figure, axes = new_axes(title, x=x, y="share of the group")
+        for number, (name, values) in enumerate(numbers.items()):
+            shares = np.histogram(values, edges)[0] / len(values)
+            colour, dashes = PALETTE[number % len(PALETTE)], DASHES[number % len(DASHES)]
+            axes.stairs(shares, edges, color=colour, linestyle=dashes, linewidth=1.6, label=words(name))
+            axes.stairs(shares, edges, fill=True, color=colour, alpha=0.15, linewidth=0)
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        legend_below(figure, axes)
+    medians = "; ".join(f"{name} median {figure_text(float(np.median(v)), DIGITS)}" for name, v in numbers.items())
+    return Picture(figure, words(title), f"{title}: {medians}.")

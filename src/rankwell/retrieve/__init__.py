@@ -1,0 +1,73 @@
+"""Retrieval: match functions, rankers, and fusion of runs."""
+
+from __future__ import annotations
+
+from rankwell.retrieve.baselines import CosineTfIdf, RandomRanker, SumTfIdf
+from rankwell.retrieve.bm25 import BM25, TermPart, explain_score
+from rankwell.retrieve.boolean import Boolean, Field, Phrase, Term, parse_expression
+from rankwell.retrieve.candidates import MATCHES, MatchRatios, filtered, match_ratios, matched, parse_match
+from rankwell.retrieve.dense import Dense
+from rankwell.retrieve.expansion import RM3, SimilarQueries, TermSearch, query_variants
+from rankwell.retrieve.filters import filter_mask, parse_filter
+from rankwell.retrieve.fusion import (
+    FUSIONS,
+    NORMALISERS,
+    CombMNZ,
+    Fusion,
+    Hybrid,
+    ReciprocalRank,
+    WeightedSum,
+    fusion,
+    normaliser,
+    zscore,
+)
+from rankwell.retrieve.matching import AllTerms, AnyTerm, Asked, Intersection, Match, Nearest, Union
+from rankwell.retrieve.syntax import And, Node, Not, Or
+
+__all__ = [
+    "BM25",
+    "FUSIONS",
+    "MATCHES",
+    "NORMALISERS",
+    "RM3",
+    "AllTerms",
+    "And",
+    "AnyTerm",
+    "Asked",
+    "Boolean",
+    "CombMNZ",
+    "CosineTfIdf",
+    "Dense",
+    "Field",
+    "Fusion",
+    "Hybrid",
+    "Intersection",
+    "Match",
+    "MatchRatios",
+    "Nearest",
+    "Node",
+    "Not",
+    "Or",
+    "Phrase",
+    "RandomRanker",
+    "ReciprocalRank",
+    "SimilarQueries",
+    "SumTfIdf",
+    "Term",
+    "TermPart",
+    "TermSearch",
+    "Union",
+    "WeightedSum",
+    "explain_score",
+    "filter_mask",
+    "filtered",
+    "fusion",
+    "match_ratios",
+    "matched",
+    "normaliser",
+    "parse_expression",
+    "parse_filter",
+    "parse_match",
+    "query_variants",
+    "zscore",
+]

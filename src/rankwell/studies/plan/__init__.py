@@ -1,0 +1,3 @@
+"""The plan of a study: cells, data, models, cost."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""The kinds of tables of a study."""
+
+from __future__ import annotations

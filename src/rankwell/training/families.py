@@ -1,0 +1,226 @@
+"""The trainable model families: how each is trained on pairs, scores them, and resumes after an interruption."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from rankwell.core import ParameterError, RankwellError
+from rankwell.core.run import sigmoid
+from rankwell.models.bi_encoder.training import BiEncoderSettings, train_bi_encoder
+from rankwell.models.cross_encoder.training import CrossEncoderSettings, train_cross_encoder
+from rankwell.models.distillation.training import KIND as DISTILLED
+from rankwell.models.distillation.training import resume_distillation
+from rankwell.models.duo.training import DuoSettings, train_duo
+from rankwell.models.language_model.training import resume_mlm
+from rankwell.models.learning.pairs import Pairs
+from rankwell.models.learning.run_folder import RunFolder
+from rankwell.models.learning.starting_model import find_trainable
+from rankwell.models.learning.trainer import Training, TrainingResult
+from rankwell.models.linear.training import LinearSettings, train_linear
+from rankwell.models.parade.training import ParadeSettings, train_parade
+from rankwell.models.review_rankers.architectures import ARCHITECTURES
+from rankwell.models.review_rankers.examples import ArchitectureSettings
+from rankwell.models.review_rankers.training import train_architecture
+
+
+@dataclass(frozen=True)
+class Family(ABC):
+    """A family of models that is trained on pairs."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> type[Any]:
+        """The settings class of the family."""
+
+    @abstractmethod
+    def origin(self, model: str | None) -> str:
+        """The fingerprint of the starting model; "" for training from scratch."""
+
+    @abstractmethod
+    def train(self, pairs: Pairs, folder: Path, model: str | None, settings: Any, validation: Pairs | None) -> None:
+        """Train a model into `folder/model`; continue an interrupted run that is there."""
+
+    @abstractmethod
+    def scores(self, folder: Path, settings: Any, pairs: Pairs) -> Sequence[float]:
+        """Score pairs with the trained model."""
+
+
+@dataclass(frozen=True)
+class FineTuned(Family):
+    """A family that starts from a model with PyTorch weights and writes a run folder."""
+
+    training: Training[Any]
+    score: Callable[[str, Any, Pairs], Sequence[float]]
+
+    @property
+    def settings(self) -> type[Any]:
+        """The settings class of the family."""
+        return self.training.settings
+
+    def origin(self, model: str | None) -> str:
+        """The fingerprint of the starting weights."""
+        return find_trainable(_wanted(model)).fingerprint()
+
+    def train(self, pairs: Pairs, folder: Path, model: str | None, settings: Any, validation: Pairs | None) -> None:
+        """Fine-tune the model into `folder/model`."""
+        start = _wanted(model)
+        self.training(pairs, folder, model=start, settings=settings, validation=validation, resume=True, quiet=True)
+
+    def scores(self, folder: Path, settings: Any, pairs: Pairs) -> Sequence[float]:
+        """Score pairs with ONNX Runtime."""
+        return self.score(str(folder / "model"), settings, pairs)
+
+
+@dataclass(frozen=True)
+class LinearModels(Family):
+    """Linear models: trained from scratch within seconds."""
+
+    settings = LinearSettings
+
+    def origin(self, model: str | None) -> str:
+        """Linear models have no starting model."""
+        if model is not None:
+            raise ParameterError("model", expected="none: a linear model begins from nothing", found=model)
+        return ""
+
+    def train(
+        self,
+        pairs: Pairs,
+        folder: Path,
+        model: str | None,  # noqa: ARG002 -- no starting model
+        settings: LinearSettings,
+        validation: Pairs | None,  # noqa: ARG002 -- no step to select
+    ) -> None:
+        """Fit a linear model into the folder."""
+        train_linear(pairs, folder / "model", settings)
+
+    def scores(self, folder: Path, settings: LinearSettings, pairs: Pairs) -> Sequence[float]:  # noqa: ARG002 -- not needed
+        """The logits of the pairs."""
+        from rankwell.models.linear.scorer import load_linear
+
+        texts = list(zip(pairs.column("query"), pairs.column("document"), strict=True))
+        scores: list[float] = load_linear(folder / "model").logits(texts).ravel().tolist()
+        return scores
+
+
+def _cross_encoder_scores(model: str, settings: CrossEncoderSettings, pairs: Pairs) -> Sequence[float]:
+    """The logits of the pairs."""
+    from rankwell.models.base import load_pair_scorer
+
+    scorer = load_pair_scorer(model, query_tokens=settings.query_tokens, threads=settings.threads)
+    texts = list(zip(pairs.column("query"), pairs.column("document"), strict=True))
+    scores: list[float] = scorer.scores(scorer.logits(texts)).tolist()
+    return scores
+
+
+def _bi_encoder_scores(model: str, settings: BiEncoderSettings, pairs: Pairs) -> Sequence[float]:
+    """Cosine similarities; each text is encoded once."""
+    from rankwell.models.base import load_text_encoder
+
+    encoder = load_text_encoder(model, threads=settings.threads)
+    queries, documents = pairs.column("query"), pairs.column("document")
+    of_queries, of_documents = (
+        {text: place for place, text in enumerate(dict.fromkeys(texts))} for texts in (queries, documents)
+    )
+    left = encoder.encode_queries(list(of_queries))
+    right = encoder.encode(list(of_documents))
+    both = zip(queries, documents, strict=True)
+    return [float(left[of_queries[query]] @ right[of_documents[document]]) for query, document in both]
+
+
+def _architecture_scores(model: str, settings: ArchitectureSettings, pairs: Pairs) -> Sequence[float]:
+    """Logits; the relevant abstracts come from the pairs, never from the scored document itself."""
+    from rankwell.models.review_rankers.examples import examples_to_score
+    from rankwell.models.review_rankers.scorer import load_architecture
+
+    scorer = load_architecture(model, threads=settings.threads)
+    scores: list[float] = scorer.of_examples(list(examples_to_score(pairs, settings))).ravel().tolist()
+    return scores
+
+
+def _parade_scores(model: str, settings: ParadeSettings, pairs: Pairs) -> Sequence[float]:
+    """Logits of documents; each passage of a document gets its document's logit."""
+    from rankwell.models.parade.scorer import load_parade
+    from rankwell.models.parade.training import documents_of
+
+    scorer = load_parade(model, threads=settings.threads)
+    split = list(documents_of(pairs, scorer.reading))
+    logits = scorer.logits([(pair.query, tuple(passages)) for pair, passages in split])[:, 0].tolist()
+    found = {(pair.group, pair.document_id): logit for (pair, _), logit in zip(split, logits, strict=True)}
+    keys = zip(pairs.column("group"), pairs.column("document_id"), strict=True)
+    return [found[key] for key in keys]
+
+
+def _duo_scores(model: str, settings: DuoSettings, pairs: Pairs) -> Sequence[float]:
+    """Each document's expected number of wins against others of its query, as in training."""
+    from rankwell.models.duo.scorer import load_duo
+    from rankwell.models.duo.training import comparisons
+
+    rows = list(pairs.rows())
+    groups, labels = np.array([row.group for row in rows]), np.array([row.label for row in rows], np.float32)
+    ids = [row.query_id for row in rows]
+    compared = comparisons(groups, labels, ids, others=settings.validation_others, seed=settings.seed)
+    both = zip(compared.one.tolist(), compared.other.tolist(), strict=True)
+    triples = [(rows[one].query, rows[one].document, rows[other].document) for one, other in both]
+    scores = np.zeros(len(rows))
+    scorer = load_duo(model, threads=settings.threads)
+    np.add.at(scores, compared.one, sigmoid(scorer.of_triples(triples)[:, 0]))
+    return [float(score) for score in scores]
+
+
+TRAINABLE: Mapping[str, Family] = MappingProxyType(
+    {
+        "cross-encoder": FineTuned(train_cross_encoder, _cross_encoder_scores),
+        "bi-encoder": FineTuned(train_bi_encoder, _bi_encoder_scores),
+        "parade": FineTuned(train_parade, _parade_scores),
+        "duo": FineTuned(train_duo, _duo_scores),
+        "architecture": FineTuned(train_architecture, _architecture_scores),
+        "linear": LinearModels(),
+    }
+)
+
+
+def kind_named(name: str) -> Family:
+    """The family with that command name."""
+    if name not in TRAINABLE:
+        raise ParameterError("kind", expected=" or ".join(TRAINABLE), found=name)
+    return TRAINABLE[name]
+
+
+def with_seed(settings: Any, seed: int) -> Any:
+    """The same settings with another seed, where they have one."""
+    return replace(settings, seed=seed) if hasattr(settings, "seed") else settings
+
+
+def _wanted(model: str | None) -> str:
+    if model is None:
+        raise RankwellError("search: expected a model to start from, found none: name one with --model")
+    return model
+
+
+# Each review ranker has its own kind of run.
+RESUME: Mapping[str, Callable[..., TrainingResult]] = MappingProxyType(
+    {
+        **{name: family.training.resume for name, family in TRAINABLE.items() if isinstance(family, FineTuned)},
+        **dict.fromkeys(ARCHITECTURES, train_architecture.resume),
+        "mlm": resume_mlm,
+        DISTILLED: resume_distillation,
+    }
+)
+
+
+def resume_training(path: Path | str, *, quiet: bool = False) -> TrainingResult:
+    """Resume from the newest complete checkpoint, or from the start where there is none."""
+    run = RunFolder.open(path)
+    if run.finished:
+        raise RankwellError(f"{run.path}: is finished: there is nothing to go on with")
+    if run.kind not in RESUME:
+        raise RankwellError(f"{run.path}: expected a run of {', '.join(RESUME)}, found {run.kind}")
+    return RESUME[run.kind](run, quiet=quiet)

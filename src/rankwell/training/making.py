@@ -1,0 +1,210 @@
+"""Write folders of pairs: from judgments, from documents alone, or unlabelled for a teacher."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rankwell.core import Document, ParameterError, Queries, RankwellError, Run, Template
+from rankwell.core.parameters import Text, Whole, check_parameters, chosen, like, param
+from rankwell.core.progress import SILENT, Progress
+from rankwell.models.learning.pairs import UNLABELLED, Pair, Pairs
+from rankwell.models.learning.pairs_writer import PairsWriter
+from rankwell.models.reranking.passages import DocumentTexts, Passages
+from rankwell.training.labelled import EXTRA, Around, Labelled, LabelledPair, Negatives, Sources
+from rankwell.training.self_supervised import EXTRA as SELF_SUPERVISED_COLUMNS
+from rankwell.training.self_supervised import SelfSupervised, Spool
+
+
+def write_self_supervised(
+    out: Path | str,
+    documents: Spool,
+    settings: SelfSupervised,
+    *,
+    source: str = "",
+    limit: int | None = None,
+    progress: Progress = SILENT,
+) -> Pairs:
+    """Write self-supervised pairs from the documents' texts, at most `limit`."""
+    made = {"collection": source, **settings.made(), "abstract": settings.abstract_field(documents)}
+    writer = PairsWriter(out, made=made, seed=settings.seed, extra=SELF_SUPERVISED_COLUMNS)
+    with writer:
+        for found in progress.track(islice(settings.pairs(documents, limit), limit)):
+            writer.add(found.pair, fold=found.fold, shape=found.shape)
+        writer.made["left_out"] = _counted(settings.skipped)
+    return writer.open()
+
+
+def write_labelled(
+    out: Path | str,
+    sources: Sources,
+    settings: Labelled,
+    *,
+    source: Mapping[str, Any] | None = None,
+    progress: Progress = SILENT,
+) -> Pairs:
+    """Write pairs of queries and judged documents; `source` describes the data for the record."""
+    if settings.document is not None and isinstance(sources.documents, Spool):
+        Template(settings.document).check(sources.documents.fields)
+    made = {**(source or {}), **settings.made()}
+    made["run"] = None if sources.run is None else sources.run.fingerprint()
+    writer = PairsWriter(out, made=made, seed=settings.seed, extra=settings.columns)
+    with writer:
+        for found in progress.track(settings.pairs(sources)):
+            writer.add(found.pair, kind=found.kind, passage=found.passage, **found.parts)
+        writer.made["left_out"] = _counted(settings.skipped)
+    return writer.open()
+
+
+def _counted(skipped: Mapping[str, int]) -> dict[str, int]:
+    return {reason: count for reason, count in skipped.items() if count}
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """Settings of pairs made without judgments.
+
+    `documents` is the number per query: `hard` are from the top `depth` of a run, `random` any. Their relevance is
+    unknown. Texts are made as for labelled pairs. What is drawn for a query depends only on the seed and the query's
+    id.
+    """
+
+    documents: Negatives = field(default_factory=Negatives)
+    document: str | None = like(Labelled, "document")
+    passages: Passages | None = like(Labelled, "passages")
+    query_field: str | None = like(Labelled, "query_field")
+    seed: int = like(Labelled, "seed")
+    skipped: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if "judged" in self.documents.kinds:
+            raise ParameterError("negatives", expected="hard and random ones, without judgments", found="judged")
+        if self.document is not None:
+            Template(self.document)
+
+    def made(self) -> dict[str, Any]:
+        """The settings as a dictionary, for the record."""
+        return {
+            "kind": UNLABELLED,
+            "documents": str(self.documents),
+            "depth": self.documents.depth,
+            "document": self.document,
+            "passages": None if self.passages is None else repr(self.passages),
+            "query_field": self.query_field,
+        }
+
+    def pairs(self, documents: Mapping[str, Document], queries: Queries, run: Run | None) -> Iterator[LabelledPair]:
+        """The pairs query by query; `skipped` then counts unused input by reason."""
+        if "hard" in self.documents.kinds and run is None:
+            raise RankwellError("unlabelled pairs: expected a run to take documents from, found none")
+        everything = list(documents) if "random" in self.documents.kinds else []
+        for query in queries.values():
+            text = query.text(self.query_field)
+            ranked = [] if run is None or query.id not in run else run[query.id].docnos[: self.documents.depth].tolist()
+            if not text.strip() or not (ranked or everything):
+                self.skipped["queries without a text" if not text.strip() else "queries without a ranking"] += 1
+                continue
+            around = Around([docno for docno in ranked if docno in documents], [], everything, ())
+            chooser = random.Random(f"{self.seed}/{query.id}")  # noqa: S311 -- reproducible, no secret
+            for docno, _ in self.documents.drawn(around, 1, chooser):
+                for number, passage in enumerate(self._texts(documents[docno])):
+                    yield LabelledPair(Pair(query.id, docno, text, passage, 0.0), UNLABELLED, number)
+
+    @cached_property
+    def _texts(self) -> DocumentTexts:
+        return DocumentTexts(None if self.document is None else Template(self.document), self.passages)
+
+
+def write_unlabelled(
+    out: Path | str,
+    documents: Mapping[str, Document],
+    queries: Queries,
+    run: Run | None,
+    settings: Unlabelled,
+    *,
+    source: Mapping[str, Any] | None = None,
+    progress: Progress = SILENT,
+) -> Pairs:
+    """Write pairs of queries and the documents of a run; `source` describes the data for the record."""
+    if settings.document is not None and isinstance(documents, Spool):
+        Template(settings.document).check(documents.fields)
+    made = {**(source or {}), **settings.made(), "run": None if run is None else run.fingerprint()}
+    writer = PairsWriter(out, made=made, seed=settings.seed, extra=EXTRA)
+    with writer:
+        for found in progress.track(settings.pairs(documents, queries, run)):
+            writer.add(found.pair, kind=found.kind, passage=found.passage)
+        writer.made["left_out"] = {reason: count for reason, count in settings.skipped.items() if count}
+    return writer.open()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairOptions:
+    """Options for making pairs, for commands and studies: `PairOptions(negatives="hard:2").labelled()`."""
+
+    negatives: str = param(
+        str(Negatives()),
+        "Negatives for each relevant document (for each query, if unlabelled), hard ones from the run: "
+        "hard:4,random:1,judged:2, hard:all, or none.",
+        Text(),
+        example="hard:4,random:1",
+    )
+    depth: int = like(Negatives, "depth")
+    least_grade: int = like(Labelled, "least")
+    graded: bool = like(Labelled, "graded")
+    document: str | None = like(Labelled, "document")
+    query_field: str | None = like(Labelled, "query_field")
+    passages: str | None = like(Labelled, "passages")
+    top_passages: int | None = like(Labelled, "top")
+    scorer: str | None = param(None, "Model that chooses passages, with top_passages: a name or folder.", Text())
+    parts: bool = like(Labelled, "parts")
+    title: str = like(SelfSupervised, "title")
+    abstract: str | None = like(SelfSupervised, "abstract")
+    false_pairs: float = like(SelfSupervised, "false_pairs")
+    title_title: float = like(SelfSupervised, "title_title")
+    swapped: float = like(SelfSupervised, "swapped")
+    perturbations: str = like(SelfSupervised, "perturbations")
+    per_document: int = like(SelfSupervised, "per_document")
+    limit: int | None = param(None, "Self-supervised: at most so many pairs.", Whole(1))
+    seed: int = like(Labelled, "seed")
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def labelled(self) -> Labelled:
+        """Settings of pairs from judgments."""
+        from rankwell.models.reranking.loading import load_scorer
+
+        return Labelled(
+            negatives=self._negatives,
+            document=self.document,
+            passages=self._passages,
+            top=self.top_passages,
+            scorer=None if self.scorer is None else load_scorer(self.scorer),
+            least=self.least_grade,
+            graded=self.graded,
+            query_field=self.query_field,
+            parts=self.parts,
+            seed=self.seed,
+        )
+
+    def unlabelled(self) -> Unlabelled:
+        """Settings of unlabelled pairs for a teacher."""
+        return Unlabelled(self._negatives, self.document, self._passages, self.query_field, self.seed)
+
+    def self_supervised(self) -> SelfSupervised:
+        """Settings of pairs of titles and abstracts."""
+        return SelfSupervised(**chosen(self, SelfSupervised))
+
+    @property
+    def _negatives(self) -> Negatives:
+        return Negatives.parse(self.negatives, self.depth)
+
+    @property
+    def _passages(self) -> Passages | None:
+        return None if self.passages is None else Passages.parse(self.passages)

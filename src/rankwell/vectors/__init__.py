@@ -1,0 +1,27 @@
+"""Dense vectors beside an index: encoded once, kept up to date, searched exactly or by an HNSW graph."""
+
+from __future__ import annotations
+
+from rankwell.vectors.embedding import connect, embed, refresh
+from rankwell.vectors.embeddings import METHODS, Embeddings, Encoder, Vectors, embeddings_of
+from rankwell.vectors.graph import can_connect
+from rankwell.vectors.remembered import KeepsVectors, all_vectors_of, remembered, vectors_of
+from rankwell.vectors.vocabulary import Vocabulary, vocabulary_of
+
+__all__ = [
+    "METHODS",
+    "Embeddings",
+    "Encoder",
+    "KeepsVectors",
+    "Vectors",
+    "Vocabulary",
+    "all_vectors_of",
+    "can_connect",
+    "connect",
+    "embed",
+    "embeddings_of",
+    "refresh",
+    "remembered",
+    "vectors_of",
+    "vocabulary_of",
+]

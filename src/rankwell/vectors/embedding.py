@@ -1,0 +1,180 @@
+"""Encode the documents of an index that have no vector yet, batch by batch."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from rankwell.core import ParameterError, Progress, RankwellError, Template
+from rankwell.core.progress import SILENT
+from rankwell.index import Index
+from rankwell.vectors.embeddings import Embeddings, Encoder, check_encoder, chosen_folder, opened
+from rankwell.vectors.graph import can_connect
+from rankwell.vectors.manifest import FOLDER, INT16, STORAGES, Manifest
+from rankwell.vectors.quantise import unit
+from rankwell.vectors.rows import NOTHING, Documents, Keys
+from rankwell.vectors.writer import VectorWriter
+
+logger = logging.getLogger(__name__)
+
+PORTION = 1024  # documents encoded before they are written
+NAMES = re.compile(r"[\w][\w.+-]*")
+SETTINGS = ("pooling", "layer", "normalise", "max_tokens", "precision", "query_prompt")
+
+
+def embed(
+    index: Index,
+    encoder: Encoder,
+    *,
+    field: str | None = None,
+    document: str | None = None,
+    name: str | None = None,
+    storage: str = INT16,
+    graph: bool | None = None,
+    progress: Progress = SILENT,
+) -> Embeddings:
+    """Encode every document of an index that has no vector yet.
+
+    The text is a `field`, a template (`document`: '{title} {abstract}'), or by default all
+    fields; a document without such a text gets no vector. Vectors lie in the index's folder under `name`, by default
+    made from model, pooling, layer and fields. `storage`: "int16" is half of 32-bit floats, "int8" a quarter
+    and coarse. `graph`: whether to build the graph for approximate search; by default where usearch is installed.
+
+    Each batch of documents is committed when it is encoded: after an interruption, the same call continues.
+    """
+    template = _template(field, document)
+    if template is not None:
+        template.check(index.fields)
+    if storage not in STORAGES:
+        raise ParameterError("storage", expected=" or ".join(STORAGES), found=storage)
+    folder = index.path / FOLDER / _checked(name or default_name(encoder, template))
+    fresh = Manifest(
+        model=_model(encoder),
+        encoder={name: getattr(encoder, name) for name in SETTINGS if getattr(encoder, name, None) is not None},
+        made_with=encoder.fingerprint(),
+        dimensions=encoder.dimensions,
+        field=field,
+        document=None if template is None else template.text,
+        storage=storage,
+    )
+    with VectorWriter(folder, fresh) as writer:
+        _check_same(folder, writer.manifest, fresh, encoder)
+        documents = Documents(index, template, folder)
+        writer.begin()
+        keys = documents.keys()
+        writer.clean(documents.files())
+        _encode(writer, documents, keys, encoder, progress)
+        writer.merge(keys[index.live])
+        if graph or (graph is None and can_connect()):
+            writer.connect(keys[index.live])
+        writer.clean(documents.files())
+    return Embeddings.open(index, folder.name)
+
+
+def refresh(
+    index: Index,
+    name: str | None = None,
+    *,
+    graph: bool | None = None,
+    progress: Progress = SILENT,
+    through: Callable[[Encoder], Encoder] | None = None,
+) -> Embeddings:
+    """Bring existing vectors up to date with their index, with the model that made them.
+
+    `through` wraps that model in the encoder to use, for encoding on other machines.
+    """
+    there = opened(index, chosen_folder(index, name))
+    encoder = there.encoder()
+    return embed(
+        index,
+        encoder if through is None else through(encoder),
+        document=there.document,
+        name=there.name,
+        storage=there.storage,
+        graph=graph,
+        progress=progress,
+    )
+
+
+def connect(index: Index, name: str | None = None, progress: Progress = SILENT) -> Embeddings:
+    """Build the graph for approximate search over existing vectors, or add missing vectors to it."""
+    folder = chosen_folder(index, name)
+    with VectorWriter(folder) as writer:
+        documents = Documents(index, writer.manifest.template, folder)
+        writer.connect(documents.keys()[index.live], progress)
+        writer.clean(documents.files())
+    return Embeddings.open(index, folder.name)
+
+
+def _encode(writer: VectorWriter, documents: Documents, keys: Keys, encoder: Encoder, progress: Progress) -> None:
+    """Encode the documents without a vector."""
+    index, rows = documents.index, writer.rows()
+    lacking = np.flatnonzero(index.live & (keys != NOTHING) & (rows.find(keys) < 0))
+    if progress is not SILENT:
+        progress.total = len(lacking)
+    texts, cut_before = documents.texts(lacking), _cut(encoder)
+    portions = max(PORTION, int(getattr(encoder, "at_once", PORTION)))  # more where many workers share them
+    while portion := dict(islice(texts, portions)):
+        numbers = list(portion)
+        found = encoder.encode(list(portion.values()), progress)
+        if found.shape != (len(numbers), encoder.dimensions):
+            expected = f"{len(numbers)} vectors of {encoder.dimensions} numbers"
+            raise RankwellError(f"{encoder.model}: expected {expected}, found {found.shape}")
+        writer.add(keys[numbers], unit(found))
+    if _cut(encoder) > cut_before:
+        longer = _cut(encoder) - cut_before
+        logger.warning("%d of %d documents are longer than %s reads: cut", longer, len(lacking), encoder.model)
+
+
+def _template(field: str | None, document: str | None) -> Template | None:
+    """The template for a field or a template's text; None for all fields."""
+    if field is not None and document is not None:
+        raise ParameterError("document", expected="a field or a template, not both", found=document)
+    text = document if field is None else f"{{{field}}}"
+    return None if text is None else Template(text)
+
+
+def _cut(encoder: Encoder) -> int:
+    """Number of truncated documents so far, if the encoder counts them."""
+    return int(getattr(getattr(encoder, "truncated", None), "documents_cut", 0))
+
+
+def default_name(encoder: Encoder, template: Template | None) -> str:
+    """The default name of vectors: minilm-l6-mean, bge-small-en-cls-layer11-title."""
+    layer = getattr(encoder, "layer", -1)
+    parts = [
+        Path(_model(encoder)).name,
+        getattr(encoder, "pooling", None),
+        f"layer{layer}" if layer != -1 else None,
+        None if template is None else "+".join(template.fields),
+    ]
+    return re.sub(r"[^\w.+-]+", "-", "-".join(part for part in parts if part)).lstrip(".-+")
+
+
+def _model(encoder: Encoder) -> str:
+    """The model's name; the full path of a folder, because commands run in different folders."""
+    folder = Path(encoder.model).expanduser()
+    return str(folder.resolve()) if folder.is_dir() else encoder.model
+
+
+def _checked(name: str) -> str:
+    if not NAMES.fullmatch(name):
+        raise ParameterError("name", expected="letters, digits and . + - _", found=name)
+    return name
+
+
+def _check_same(folder: Path, there: Manifest, asked: Manifest, encoder: Encoder) -> None:
+    """Raise where the existing vectors were made with other settings."""
+    check_encoder(folder, there, encoder)
+    for what in ("document", "storage"):
+        before, now = getattr(there, what), getattr(asked, what)
+        if before != now:
+            raise RankwellError(
+                f"{folder}: expected {what} {before or 'all fields'} as before, found {now or 'all fields'}: "
+                "choose another --name"
+            )

@@ -1,0 +1,318 @@
+"""Vectors beside an index, open for searching."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwell.core import ParameterError, Progress, RankwellError
+from rankwell.core.arrays import Floats, Integers
+from rankwell.core.errors import Phrase
+from rankwell.core.fingerprint import fingerprint
+from rankwell.core.progress import SILENT
+from rankwell.core.run import ranking_order
+from rankwell.index import Hits, Index, Mask
+from rankwell.vectors.exact import Allowed, Found, at_least, exact, scored
+from rankwell.vectors.graph import WIDER, WIDTH, Graph
+from rankwell.vectors.manifest import Manifest, read_manifest, vector_folders
+from rankwell.vectors.quantise import query_codes, unit
+from rankwell.vectors.rows import NOTHING, Documents, Rows
+
+logger = logging.getLogger(__name__)
+
+ATTEMPTS = 100
+EXACT, HNSW = METHODS = ("exact", "hnsw")
+MOSTLY = 0.5  # the least fraction of allowed vectors for which the graph is searched
+
+
+class Encoder(Protocol):
+    """Makes vectors of texts, as `rankwell.models.base.TextEncoder` does."""
+
+    model: str
+    dimensions: int
+
+    def encode(self, texts: list[str], progress: Progress = SILENT) -> Floats:
+        """One row per text, encoded as a document."""
+
+    def encode_queries(self, texts: list[str]) -> Floats:
+        """One row per query."""
+
+    def fingerprint(self) -> str:
+        """A fingerprint of everything that affects a vector besides the text."""
+
+
+class Vectors(Protocol):
+    """The vectors of an index as stages use them, wherever they are; `Embeddings` are those in its folder."""
+
+    name: str
+    model: str
+    dimensions: int
+    connected: bool  # whether there is a graph for approximate search
+
+    @property
+    def count(self) -> int:
+        """Number of live documents with a vector."""
+
+    def fingerprint(self) -> str:
+        """A fingerprint of these vectors of this index."""
+
+    def info(self) -> dict[str, Any]:
+        """Facts about the vectors, for display."""
+
+    def encoder(self) -> Encoder:
+        """The encoder that made the vectors; raises where it has changed since."""
+
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int,
+        *,
+        within: npt.ArrayLike | Mask | None = None,
+        method: str = EXACT,
+        width: int | None = None,
+        threads: int = 1,
+    ) -> Hits:
+        """The k documents most similar to each query (a row of numbers), by cosine."""
+
+
+class Embeddings:
+    """The vectors of an index's documents at one commit of both.
+
+    `stale` is the number of documents without a vector (yet): they are not found. Documents that are deleted, or
+    whose text has changed, are not found by their old vectors.
+    """
+
+    def __init__(self, index: Index, folder: Path, manifest: Manifest) -> None:
+        self.index, self.folder, self._manifest = index, folder, manifest
+        self.name = folder.name
+        self.model, self.dimensions = manifest.model, manifest.dimensions
+        self.made_with = manifest.made_with
+        self.field, self.document, self.storage = manifest.field, manifest.document, manifest.storage
+        self.pooling, self.layer = manifest.encoder.get("pooling"), manifest.encoder.get("layer", -1)
+        self._rows = Rows(folder, manifest)
+        keys = Documents(index, manifest.template, folder).keys()
+        self._row_of = self._rows.find(keys)
+        self.stale = int((index.live & (keys != NOTHING) & (self._row_of < 0)).sum())
+        self.connected = manifest.graph is not None and manifest.connected
+
+    @classmethod
+    def open(cls, index: Index, name: str | None = None) -> Embeddings:
+        """Open the vectors of that name, or the only ones."""
+        found = opened(index, chosen_folder(index, name))
+        if found.stale:
+            logger.warning(
+                "%s: %d of %d documents have no vector yet and are not found by it: run `rankwell encode %s --name %s`",
+                *(found.folder, found.stale, len(index), index.path, found.name),
+            )
+        return found
+
+    def __repr__(self) -> str:
+        return f"Embeddings({str(self.folder)!r}, {self.count} vectors of {self.dimensions} numbers by {self.model})"
+
+    @property
+    def present(self) -> Allowed:
+        """Mask of the live documents with a vector."""
+        return np.asarray(self.index.live & (self._row_of >= 0))
+
+    @property
+    def count(self) -> int:
+        """Number of live documents with a vector."""
+        return int(self.present.sum())
+
+    @property
+    def encoder_settings(self) -> Mapping[str, Any]:
+        """The encoder's settings, besides the model's name."""
+        return self._manifest.encoder
+
+    def fingerprint(self) -> str:
+        """A fingerprint of these vectors of this index."""
+        return fingerprint([self._manifest, self.index.fingerprint()])
+
+    def info(self) -> dict[str, Any]:
+        """Facts about the vectors, for display."""
+        manifest = self._manifest
+        sizes = {"vectors": sum(chunk.size for chunk in manifest.chunks)}
+        return {
+            "name": self.name,
+            "model": self.model,
+            "pooling": self.pooling,
+            "layer": self.layer,
+            "document": self.document or "all fields",
+            "dimensions": self.dimensions,
+            "documents": self.count,
+            "without": self.stale,
+            "storage": self.storage,
+            "bytes": sizes | {"graph": manifest.graph.size if manifest.graph else 0},
+        }
+
+    def verify(self) -> None:
+        """Check every byte of all vector files; raise for the first damaged one."""
+        for chunk in self._rows.chunks:
+            chunk.file.verify()
+        if self._manifest.graph is not None:
+            self.graph.verify()
+
+    def encoder(self) -> Encoder:
+        """The encoder that made the vectors; raises where it has changed since."""
+        from rankwell.models.base import load_text_encoder
+
+        found: Encoder = load_text_encoder(self.model, **self._manifest.encoder)
+        check_encoder(self.folder, self._manifest, found)
+        return found
+
+    def vectors(self, documents: Integers) -> Floats:
+        """The vectors of documents by number; zeros where there is none."""
+        rows = self._row_of[documents]
+        found = self._rows.vectors(np.maximum(rows, 0)) if self._rows.count else np.zeros((len(rows), self.dimensions))
+        return np.where(rows[:, None] >= 0, found, 0).astype(np.float32)
+
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int,
+        *,
+        within: npt.ArrayLike | Mask | None = None,
+        method: str = EXACT,
+        width: int | None = None,
+        threads: int = 1,
+    ) -> Hits:
+        """The k documents most similar to each query (a row of numbers), by cosine.
+
+        `within` restricts the documents: a mask over all of them, or their numbers. `exact` compares all vectors,
+        `hnsw` follows the graph and compares about `width` (at least 128, and twice k): faster where there are very
+        many, and may miss a few. The scores are the same.
+        """
+        if k < 1:
+            raise ParameterError("k", expected="a number of documents, at least 1", found=k)
+        if method not in METHODS:
+            raise ParameterError("method", expected=" or ".join(METHODS), found=method)
+        if width is not None and width < k:
+            raise ParameterError("width", expected=f"a number of candidates, at least {k}", found=width)
+        asked = unit(np.atleast_2d(np.asarray(queries, dtype=np.float32)))
+        if asked.shape[1] != self.dimensions:
+            expected = f"rows of {self.dimensions} numbers, as {self.model} makes them"
+            raise ParameterError("queries", expected=expected, found=f"{asked.shape[1]}")
+        allowed = self._allowed(within)
+        if not allowed.any():
+            return _hits([_NONE] * len(asked), self.index)
+        if method == HNSW:
+            found = self._near(asked, k, allowed, width or max(WIDTH, WIDER * k), threads)
+        else:
+            found = exact(self._rows, asked, k, None if allowed.all() else allowed, threads)
+        return _hits([self._ranked(*of_query, k) for of_query in found], self.index)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph for approximate search."""
+        if self._manifest.graph is None:
+            raise RankwellError(f"{self.folder}: expected a graph, found none: make one with `rankwell encode`")
+        return Graph(self.folder, self._manifest.graph, self.dimensions)
+
+    @cached_property
+    def _document_of(self) -> Integers:
+        """The live document of each row, or -1."""
+        found = np.full(self._rows.count, -1, dtype=np.int64)
+        documents = np.flatnonzero(self.index.live & (self._row_of >= 0))
+        found[self._row_of[documents]] = documents
+        return found
+
+    @cached_property
+    def _present(self) -> Allowed:
+        """Mask of the rows with a live document."""
+        return self._document_of >= 0
+
+    def _allowed(self, within: npt.ArrayLike | Mask | None) -> Allowed:
+        return self._present if within is None else self._present & self.index.mask(within)[self._document_of]
+
+    def _near(self, queries: Floats, k: int, allowed: Allowed, width: int, threads: int) -> Iterator[Found]:
+        """Search by the graph; exactly, where too few of its vectors are allowed or allowed ones are missing in it."""
+        graph, codes = self.graph, query_codes(queries)
+        wanted = int(allowed.sum())
+        if not self.connected or wanted < MOSTLY * graph.rows or k >= wanted:
+            yield from exact(self._rows, queries, k, allowed, threads)
+            return
+        wider = int(width * graph.rows / wanted)
+        for place, keys in enumerate(graph.search(codes, wider, threads)):
+            rows = self._rows.find(keys)
+            rows = rows[(rows >= 0) & allowed[rows]]
+            if len(rows) < k:
+                yield from exact(self._rows, queries[place : place + 1], k, allowed, threads)
+            else:
+                one = codes.part(place, place + 1)
+                yield at_least(rows, scored(self._rows, one, rows)[0], k)
+
+    def _ranked(self, rows: Integers, scores: Floats, k: int) -> Found:
+        """Documents in ranking order; ids are read only for equal scores."""
+        documents = self._document_of[rows]
+        order = np.lexsort((documents, -scores))
+        documents, scores = documents[order], scores[order]
+        if (scores[1:] == scores[:-1]).any():
+            settled = ranking_order(np.array([0, len(scores)]), self.index.docnos(documents), scores)
+            documents = documents if settled is None else documents[settled]
+        return documents[:k], scores[:k]
+
+
+_NONE: Found = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+
+
+def embeddings_of(index: Index) -> list[Embeddings]:
+    """All vectors beside an index."""
+    return [opened(index, folder) for folder in vector_folders(index.path).values()]
+
+
+def chosen_folder(index: Index, name: str | None = None) -> Path:
+    """The folder of the vectors of that name, or of the only ones."""
+    hint = f"encode it first with `rankwell encode {index.path} --model bge-small-en`"
+    return chosen(vector_folders(index.path), name, f"{index.path} has no vectors: {hint}")
+
+
+T = TypeVar("T")
+
+
+def chosen(there: Mapping[str, T], name: str | None, empty: str) -> T:
+    """The vectors of that name, or the only ones; `empty` is the advice where there are none."""
+    if not there:
+        raise RankwellError(empty)
+    if name is None and len(there) > 1:
+        raise ParameterError("vectors", expected=f"one of {', '.join(there)}", found=Phrase("none of them named"))
+    wanted = next(iter(there)) if name is None else name
+    if wanted not in there:
+        raise ParameterError("vectors", expected=f"one of {', '.join(there)}", found=wanted)
+    return there[wanted]
+
+
+def opened(index: Index, folder: Path) -> Embeddings:
+    """Open the last commit of a folder of vectors."""
+    for _ in range(ATTEMPTS):
+        manifest = read_manifest(folder)
+        try:
+            return Embeddings(index, folder, manifest)
+        except RankwellError as error:
+            # A commit between the two may have removed files.
+            gone = isinstance(error.__cause__, FileNotFoundError)
+            if not gone or read_manifest(folder).commit == manifest.commit:
+                raise
+    raise RankwellError(f"{folder}: commits come faster than they can be read")
+
+
+def check_encoder(folder: Path, manifest: Manifest, encoder: Encoder) -> None:
+    """Raise where an encoder is not the one that made the vectors."""
+    if encoder.fingerprint() != manifest.made_with or encoder.dimensions != manifest.dimensions:
+        way_out = "encode under another --name, or remove that folder"
+        raise RankwellError(
+            f"{folder}: expected the model that the vectors were made with ({manifest.model}), found another one or "
+            f"other settings ({encoder.model}): {way_out}"
+        )
+
+
+def _hits(found: list[Found], index: Index) -> Hits:
+    offsets = np.cumsum([0, *(len(documents) for documents, _ in found)])
+    documents = np.concatenate([_NONE[0], *(documents for documents, _ in found)])
+    scores = np.concatenate([_NONE[1], *(scores for _, scores in found)])
+    return Hits(offsets, documents, scores, index)
