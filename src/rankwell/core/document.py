@@ -12,6 +12,19 @@ from typing import Any, NamedTuple
 from rankwell.core.errors import ParameterError
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+LONGEST_ID = 512  # bytes of UTF-8
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def check_id(docno: Any) -> None:
+    """Refuse what cannot be a document's id: any text of 1 to 512 bytes without control characters can."""
+    expected = f"a text of 1 to {LONGEST_ID} bytes without control characters"
+    try:
+        good = isinstance(docno, str) and 0 < len(docno.encode()) <= LONGEST_ID
+    except UnicodeEncodeError:  # half of a character
+        good = False
+    if not good or CONTROL.search(docno):
+        raise ParameterError("document id", expected=expected, found=docno)
 
 
 class Document(NamedTuple):

@@ -14,6 +14,7 @@ import numpy as np
 
 from rankwell.analysis import Analyzer
 from rankwell.core import Document, RankwellError
+from rankwell.core.document import check_id
 from rankwell.core.files import sync_folder
 from rankwell.index.blocks import BlockWriter
 from rankwell.index.buffer import Buffer, Vocabulary
@@ -95,7 +96,7 @@ class IndexWriter:
 
     def add(self, document: Document) -> None:
         """Add a document, replacing one of the same id."""
-        _check_id(document.id)
+        check_id(document.id)
         if self._file is None or self._buffer.postings >= MEMORY_POSTINGS:
             with self._giving_up():
                 self._make_room()
@@ -334,15 +335,6 @@ def _counted(segment: Segment) -> SegmentEntry:
     alive = ~segment.dead if segment.dead is not None else np.ones(segment.documents, dtype=bool)
     holders, tokens = field_statistics(segment.spaces, segment.lengths[:, alive])
     return replace(segment.entry, live=int(alive.sum()), holders=holders, tokens=tokens)
-
-
-def _check_id(docno: str) -> None:
-    if not isinstance(docno, str) or not docno or "\0" in docno:
-        raise RankwellError(f"document id: expected a text of at least one character and no NUL, found {docno!r}")
-    try:
-        docno.encode()
-    except UnicodeEncodeError:
-        raise RankwellError(f"document id: expected a text of whole characters, found {docno!r}") from None
 
 
 def _check_folder(path: Path) -> None:

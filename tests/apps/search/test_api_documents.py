@@ -65,6 +65,19 @@ def test_an_id_may_be_any_text(client: TestClient, docno: str) -> None:
     assert found(client, "zebra") == [docno]
 
 
+@pytest.mark.parametrize("path", ["a%0Ab", "a%0A", "%C2%85", "%7F", "x" * 513, "%ffA", "%feA"])
+def test_an_id_without_control_characters_is_asked_for(client: TestClient, path: str) -> None:
+    answer = client.put(f"/api/documents/{path}", json={"fields": {"title": "Zebra"}})
+    assert answer.status_code == 422, answer.text
+    assert client.get("/api/search?q=zebra").json()["results"] == []
+
+
+def test_a_batch_has_the_same_rule_for_ids(client: TestClient) -> None:
+    answer = client.post("/api/documents", json={"documents": [{"id": "a\nb", "fields": {"title": "Zebra"}}]})
+    assert answer.status_code == 422
+    assert "without control characters" in answer.json()["expected"]
+
+
 def test_a_batch_is_kept_as_a_whole_or_not_at_all(client: TestClient) -> None:
     good = {"id": "z1", "fields": {"title": "Zebra"}}
     kept = client.post("/api/documents", json={"documents": [good, {**good, "id": "z2"}]})

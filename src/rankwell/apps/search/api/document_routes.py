@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from fastapi import APIRouter, Request
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import Response
 
 from rankwell.apps.search.api.problems import Problem, ProblemError, json_object, json_response
@@ -16,15 +18,24 @@ from rankwell.apps.search.document_changes import Written
 from rankwell.apps.search.documents_writer import DocumentsWriter
 from rankwell.apps.search.service import Service
 from rankwell.core import Document, ParameterError
-from rankwell.core.errors import shown
+from rankwell.core.document import check_id
+from rankwell.core.errors import Phrase, shown
 
+
+class AnyConvertor(PathConvertor):
+    """An id in a path: any text, line breaks too, so that the rule for ids answers and not the router."""
+
+    regex = r"[\s\S]*"
+
+
+register_url_convertor("any", AnyConvertor())
 router = APIRouter(default_response_class=Response, tags=["documents"])
 CHANGES = problems(400, 401, 403, 409, 413, 415, 422, 429, 503)
 CREATED = 201
 
 
 @router.get(
-    "/api/documents/{id:path}",
+    "/api/documents/{id:any}",
     summary="Read a document",
     operation_id="read_document",
     responses={200: success("Document", "The document."), **problems(401, 404, 422, 429, 503)},
@@ -32,6 +43,7 @@ CREATED = 201
 async def read_document(request: Request, id: str) -> Response:
     """A stored document by its id."""
     service: Service = request.app.state.service
+    _check_path(request)
     found = await service.pool.run(service.searcher.document, id)
     if found is None:
         raise ProblemError(_missing(id))
@@ -39,7 +51,7 @@ async def read_document(request: Request, id: str) -> Response:
 
 
 @router.put(
-    "/api/documents/{id:path}",
+    "/api/documents/{id:any}",
     summary="Add or replace a document",
     operation_id="put_document",
     responses={
@@ -51,6 +63,7 @@ async def read_document(request: Request, id: str) -> Response:
 )
 async def put_document(request: Request, id: str) -> Response:
     """Keep a document under its id. When this answers, it survives a loss of power."""
+    _check_path(request)
     texts = json_object(await request.body(), needed=("fields",), others=("metadata",))
     written = await _done(_writer(request).put([_document({"id": id, **texts}, "body")]))
     return json_response(written._asdict(), CREATED if written.created else 200)
@@ -76,17 +89,26 @@ async def put_documents(request: Request) -> Response:
 
 
 @router.delete(
-    "/api/documents/{id:path}",
+    "/api/documents/{id:any}",
     summary="Delete a document",
     operation_id="delete_document",
     responses={200: success("Written", "The document is gone."), **CHANGES, **problems(404)},
 )
 async def delete_document(request: Request, id: str) -> Response:
     """Delete a document by its id."""
+    _check_path(request)
     written = await _done(_writer(request).delete([id]))
     if written.missing:
         raise ProblemError(_missing(id))
     return json_response(written._asdict())
+
+
+def _check_path(request: Request) -> None:
+    """Refuse bytes that are no text: the server would read all of them as the same character, and mix ids up."""
+    try:
+        unquote_to_bytes(request.scope["raw_path"]).decode()
+    except UnicodeDecodeError as error:
+        raise ParameterError("id", expected="UTF-8 behind the percent signs", found=Phrase("other bytes")) from error
 
 
 def _writer(request: Request) -> DocumentsWriter:
@@ -109,8 +131,7 @@ def _document(entry: Any, where: str) -> Document:
     if unknown:
         raise ParameterError(where, expected="id, fields and metadata", found=unknown[0])
     docno, fields, metadata = entry.get("id"), entry.get("fields"), entry.get("metadata", {})
-    if not isinstance(docno, str) or not docno:
-        raise ParameterError(f"{where}.id", expected="text", found=docno)
+    check_id(docno)
     if not isinstance(fields, Mapping) or not all(isinstance(text, str) for text in fields.values()):
         raise ParameterError(f"{where}.fields", expected="texts by name", found=fields)
     if not isinstance(metadata, Mapping):
