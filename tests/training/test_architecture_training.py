@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
 import subprocess
 import sys
 import textwrap
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +30,7 @@ from rankwell.models.review_rankers.scorer import ArchitectureScorer
 from rankwell.models.review_rankers.training import train_architecture
 from rankwell.training import resume_training
 from tiny_models import needs_torch, tiny_bert
+from warm_process import kill_when
 
 needs_torch()
 
@@ -335,13 +334,7 @@ def test_a_killed_and_resumed_run_equals_one_without_a_break(place: Path, tmp_pa
     train_architecture({str(place / "pairs")!r}, {str(out)!r}, model={str(place / "model")!r}, settings={settings!r},
                        validation=None, quiet=True)
     """
-    there = out / "checkpoints" / "checkpoint-10"
-    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stderr=subprocess.PIPE) as process:
-        while not there.exists():
-            assert process.poll() is None, process.stderr.read().decode() if process.stderr else ""
-            time.sleep(0.005)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
+    kill_when(out / "checkpoints" / "checkpoint-10", textwrap.dedent(code))
     assert not RunFolder.open(out).finished
     resume_training(out, quiet=True)
     for name in ("document/model.safetensors", "relevant/model.safetensors", "head.safetensors"):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -14,13 +10,14 @@ import pytest
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.training import resume_training
 from tiny_models import needs_torch, tiny_bert, topic_pairs
+from warm_process import kill_when, run_warm
 
 needs_torch()
 
 pytestmark = pytest.mark.slow
 
 
-def program(place: Path, out: Path) -> list[str]:
+def program(place: Path, out: Path) -> str:
     code = f"""
     from rankwell.models.distillation.training import DistilSettings, distil
     settings = DistilSettings(
@@ -33,21 +30,16 @@ def program(place: Path, out: Path) -> list[str]:
         validation=folder + "/held-out", quiet=True,
     )
     """
-    return [sys.executable, "-c", textwrap.dedent(code)]
+    return textwrap.dedent(code)
 
 
 def test_a_killed_and_resumed_run_equals_one_without_a_break(tmp_path: Path) -> None:
     tiny_bert(tmp_path / "teacher", layers=4, head="BertForSequenceClassification", num_labels=1)
     topic_pairs(tmp_path / "pairs", queries=24)
     topic_pairs(tmp_path / "held-out", queries=6, seed=7)
-    subprocess.run(program(tmp_path, tmp_path / "whole"), check=True, capture_output=True)
+    run_warm(program(tmp_path, tmp_path / "whole"))
     out = tmp_path / "run"
-    with subprocess.Popen(program(tmp_path, out), stderr=subprocess.PIPE) as process:
-        while not (out / "checkpoints" / "checkpoint-8").exists():
-            assert process.poll() is None, process.stderr.read().decode() if process.stderr else ""
-            time.sleep(0.005)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
+    kill_when(out / "checkpoints" / "checkpoint-8", program(tmp_path, out))
     assert not RunFolder.open(out).finished
     resume_training(out, quiet=True)
     whole, resumed = RunFolder.open(tmp_path / "whole"), RunFolder.open(out)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +22,7 @@ from rankwell.models.language_model.settings import MlmSettings, is_held_out
 from rankwell.models.language_model.training import perplexity, resume_mlm, train_mlm
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.training.families import resume_training
+from warm_process import kill_when, run_warm
 
 GAP = "the [MASK] of mice was high."
 QUICK: dict[str, Any] = {"steps": 4, "batch_size": 4, "max_tokens": 16, "held_out": 0.2, "threads": 1, "warmup": 0}
@@ -190,14 +188,12 @@ def test_the_same_seed_gives_the_same_weights_and_another_gives_others(
 def test_a_killed_and_resumed_run_equals_an_uninterrupted_one(body: Path, papers: Path, tmp_path: Path) -> None:
     import torch
 
-    command = [sys.executable, "-m", "rankwell", "train", "mlm", str(papers), "--model", str(body), "--quiet"]
-    command += ["--steps", "40", "--batch-size", "4", "--max-tokens", "16", "--held-out", "0.2", "--threads", "1"]
-    command += ["--evaluate-every", "7", "--out"]
-    subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
-    with subprocess.Popen([*command, str(tmp_path / "killed")], stderr=subprocess.DEVNULL) as process:
-        while process.poll() is None and not list((tmp_path / "killed" / "checkpoints").glob("checkpoint-*")):
-            time.sleep(0.01)
-        process.kill()
+    settings = MlmSettings(steps=40, batch_size=4, max_tokens=16, held_out=0.2, threads=1, evaluate_every=7)
+    program = "from rankwell.models.language_model.training import MlmSettings, train_mlm\n"
+    program += f"train_mlm({str(papers)!r}, {str(body)!r}, OUT, {settings!r}, quiet=True)"
+    run_warm(program.replace("OUT", repr(str(tmp_path / "whole"))))
+    killed = tmp_path / "killed"
+    kill_when(killed / "checkpoints" / "checkpoint-7", program.replace("OUT", repr(str(killed))))
     assert not RunFolder.open(tmp_path / "killed").finished
     result = resume_training(tmp_path / "killed", quiet=True)
     whole, resumed = weights(tmp_path / "whole" / "model"), weights(result.folder.model)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +11,7 @@ from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.parade.training import ParadeSettings
 from rankwell.training import resume_training
 from tiny_models import needs_torch, tiny_bert, topic_pairs
+from warm_process import kill_when, run_warm
 
 needs_torch()
 
@@ -27,26 +24,21 @@ KINDS = {
 }
 
 
-def program(place: Path, out: Path, kind: str) -> list[str]:
+def program(place: Path, out: Path, kind: str) -> str:
     settings = KINDS[kind]
     model, pairs = str(place / "model"), str(place / "pairs")
     code = f"from rankwell.models.{kind}.training import {type(settings).__name__}, train_{kind}\n"
     code += f"train_{kind}({pairs!r}, {str(out)!r}, model={model!r}, settings={settings!r}, quiet=True)"
-    return [sys.executable, "-c", code]
+    return code
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_ranker_goes_on_to_the_same_weights(kind: str, tmp_path: Path) -> None:
     tiny_bert(tmp_path / "model")
     topic_pairs(tmp_path / "pairs", queries=12)
-    subprocess.run(program(tmp_path, tmp_path / "whole", kind), check=True, capture_output=True)
+    run_warm(program(tmp_path, tmp_path / "whole", kind))
     killed = tmp_path / "killed"
-    with subprocess.Popen(program(tmp_path, killed, kind), stderr=subprocess.PIPE) as process:
-        while not (killed / "checkpoints" / "checkpoint-6").exists():
-            assert process.poll() is None
-            time.sleep(0.005)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
+    kill_when(killed / "checkpoints" / "checkpoint-6", program(tmp_path, killed, kind))
     assert not RunFolder.open(killed).finished
     resume_training(killed, quiet=True)
     for name in sorted(file.name for file in (tmp_path / "whole" / "model").glob("*.safetensors")):

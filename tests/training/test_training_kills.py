@@ -18,6 +18,7 @@ from rankwell.models.cross_encoder.training import CrossEncoderSettings, train_c
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.training import resume_training
 from tiny_models import needs_torch, tiny_bert, topic_pairs
+from warm_process import WarmProcess, kill_when, run_warm
 
 needs_torch()
 
@@ -56,24 +57,14 @@ finishing.write_curves = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def program(place: Path, out: Path, before: str = "", settings: object = SETTINGS) -> list[str]:
+def program(place: Path, out: Path, before: str = "", settings: object = SETTINGS) -> str:
     kind = "cross_encoder" if isinstance(settings, CrossEncoderSettings) else "bi_encoder"
     code = f"""
     from rankwell.models.{kind}.training import {type(settings).__name__}, train_{kind}
     settings = {settings!r}
     train_{kind}({str(place / "pairs")!r}, {str(out)!r}, model={str(place / "model")!r}, settings=settings, quiet=True)
     """
-    return [sys.executable, "-c", f"import os, signal\n{before}\n{textwrap.dedent(code)}"]
-
-
-def kill_when(there: Path, command: list[str]) -> None:
-    """Start it, and kill it when a file is there."""
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        while not there.exists():
-            assert process.poll() is None, process.stderr.read().decode() if process.stderr else ""
-            time.sleep(0.005)
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
+    return f"import os, signal\n{before}\n{textwrap.dedent(code)}"
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +73,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kills")
     tiny_bert(folder / "model")
     topic_pairs(folder / "pairs")
-    subprocess.run(program(folder, folder / "whole"), check=True, capture_output=True)
+    run_warm(program(folder, folder / "whole"))
     return folder
 
 
@@ -116,8 +107,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(place: Pa
 @pytest.mark.parametrize("bullet", [WHILE_SAVING, WHILE_RENAMING, AT_THE_END], ids=["saving", "removing", "end"])
 def test_a_kill_in_the_middle_of_writing_breaks_nothing(place: Path, bullet: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    done = subprocess.run(program(place, out, bullet), check=False, capture_output=True)
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    run_warm(program(place, out, bullet), -signal.SIGKILL)
     newest = RunFolder.open(out).checkpoints.newest()
     assert newest is not None
     assert (newest / "trainer_state.json").is_file()
@@ -128,7 +118,7 @@ def test_a_kill_in_the_middle_of_writing_breaks_nothing(place: Path, bullet: str
 def test_a_run_can_be_killed_again_and_again(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     kill_when(out / "checkpoints" / "checkpoint-6", program(place, out))
-    again = [sys.executable, "-c", f"from rankwell.training import resume_training; resume_training({str(out)!r})"]
+    again = f"from rankwell.training import resume_training; resume_training({str(out)!r})"
     kill_when(out / "checkpoints" / "checkpoint-16", again)
     kill_when(out / "checkpoints" / "checkpoint-28", again)
     resume_training(out, quiet=True)
@@ -139,7 +129,7 @@ def test_a_bi_encoder_goes_on_to_the_same_weights(place: Path, tmp_path: Path) -
     settings = BiEncoderSettings(
         epochs=4, lr=5e-3, max_tokens=32, threads=1, batch_size=6, save_every=2, negatives=2, onnx=False
     )
-    subprocess.run(program(place, tmp_path / "whole", settings=settings), check=True, capture_output=True)
+    run_warm(program(place, tmp_path / "whole", settings=settings))
     kill_when(tmp_path / "run" / "checkpoints" / "checkpoint-14", program(place, tmp_path / "run", settings=settings))
     resume_training(tmp_path / "run", quiet=True)
     one, two = ((tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("whole", "run"))
@@ -148,8 +138,7 @@ def test_a_bi_encoder_goes_on_to_the_same_weights(place: Path, tmp_path: Path) -
 
 def test_a_run_that_stopped_early_is_not_trained_further(place: Path, tmp_path: Path) -> None:
     settings = replace(SETTINGS, lr=1e-9, patience=2, evaluate_every=2, save_every=None)
-    done = subprocess.run(program(place, tmp_path / "run", AT_THE_END, settings), check=False, capture_output=True)
-    assert done.returncode == -signal.SIGKILL
+    run_warm(program(place, tmp_path / "run", AT_THE_END, settings), -signal.SIGKILL)
     result = resume_training(tmp_path / "run", quiet=True)
     assert (result.steps, result.best, result.stopped_early) == (6, 2, True)
 
@@ -166,11 +155,10 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_says_so(place: Path, tmp_p
     Checkpoints.keep = fill
     """
     out = tmp_path / "run"
-    command = program(place, out, textwrap.dedent(limit))
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert "RankwellError" in done.stderr
-    assert "checkpoint-6: not written:" in done.stderr
-    assert "checkpoint-4, is whole: make room, then rankwell train resume" in done.stderr
+    said = run_warm(program(place, out, textwrap.dedent(limit)), 1)
+    assert "RankwellError" in said
+    assert "checkpoint-6: not written:" in said
+    assert "checkpoint-4, is whole: make room, then rankwell train resume" in said
     assert [entry.name for entry in (out / "checkpoints").iterdir()] == ["checkpoint-4"]
     resume_training(out, quiet=True)
     assert_same(place / "whole", out)
@@ -196,13 +184,13 @@ def test_ctrl_c_says_how_to_go_on(place: Path, tmp_path: Path) -> None:
 def test_two_processes_do_not_train_in_one_folder(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     endless = replace(SETTINGS, epochs=500)
-    with subprocess.Popen(program(place, out, settings=endless), stderr=subprocess.PIPE) as process:
-        while not (out / "checkpoints" / "checkpoint-4").exists():
-            assert process.poll() is None
-            time.sleep(0.01)
-        with pytest.raises(RankwellError, match="another writer is at work"):
-            resume_training(out, quiet=True)
-        process.kill()
+    process = WarmProcess(program(place, out, settings=endless))
+    while not (out / "checkpoints" / "checkpoint-4").exists():
+        assert process.poll() is None, process.stderr()
+        time.sleep(0.01)
+    with pytest.raises(RankwellError, match="another writer is at work"):
+        resume_training(out, quiet=True)
+    process.kill()
 
 
 def test_a_program_goes_on_with_the_same_run_and_refuses_another(place: Path, tmp_path: Path) -> None:
