@@ -23,7 +23,6 @@ StudyDatabase = Annotated[
         metavar="DATABASE",
         envvar="RANKWELL_DATABASE",
         help="The study's database: a file, or postgresql://USER@HOST/NAME.",
-        show_default=False,
     ),
 ]
 
@@ -69,9 +68,7 @@ assess = typer.Typer(
 
 @assess.command("create")
 def create(
-    study: Annotated[
-        Path, typer.Argument(help="STUDY.toml: what is to be judged.", show_default=False, readable=False)
-    ],
+    study: Annotated[Path, typer.Argument(help="STUDY.toml: what is to be judged.", readable=False)],
     out: Annotated[
         str | None,
         typer.Option(
@@ -142,7 +139,7 @@ def status(
 @assess.command("export")
 def export(
     database: StudyDatabase,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", show_default=False, readable=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.", readable=False)],
     format: Annotated[
         str | None, typer.Option("--format", help="Format: tsv, csv or json (default: by the file's name).")
     ] = None,

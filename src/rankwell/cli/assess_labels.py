@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 Source = Annotated[
     str,
-    typer.Argument(
-        metavar="GRADES", help="Exported grades (TSV, CSV or JSON), or a study's database.", show_default=False
-    ),
+    typer.Argument(metavar="GRADES", help="Exported grades (TSV, CSV or JSON), or a study's database."),
 ]
 Original = Annotated[
     Path | None,
@@ -62,7 +60,7 @@ Lowest = Annotated[int | None, typer.Option(help="Lowest grade of the scale (def
 
 def labels(
     source: Source,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the qrels files.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the qrels files.")],
     original: Original = None,
     threshold: Thresholds = None,
     assessors: LeastAssessors = None,
@@ -124,7 +122,7 @@ def report(
     source: Source,
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(help="The run to compare with, and those to compare.", show_default=False, readable=False),
+        typer.Argument(help="The run to compare with, and those to compare.", readable=False),
     ] = None,
     original: Original = None,
     threshold: Thresholds = None,

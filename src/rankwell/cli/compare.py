@@ -15,8 +15,8 @@ from rankwell.cli.options import reading
 
 def compare(
     qrels: options.Qrels,
-    baseline: Annotated[Path, typer.Argument(help="The run to compare with.", show_default=False, readable=False)],
-    runs: Annotated[list[Path], typer.Argument(help="The runs to compare.", show_default=False, readable=False)],
+    baseline: Annotated[Path, typer.Argument(help="The run to compare with.", readable=False)],
+    runs: Annotated[list[Path], typer.Argument(help="The runs to compare.", readable=False)],
     measure: options.Measures = None,
     test: options.Test = "t",
     correction: Annotated[
@@ -75,9 +75,7 @@ def compare(
 
 def evaluate(
     qrels: options.Qrels,
-    runs: Annotated[
-        list[Path], typer.Argument(help="Runs in TREC or MS MARCO format.", show_default=False, readable=False)
-    ],
+    runs: Annotated[list[Path], typer.Argument(help="Runs in TREC or MS MARCO format.", readable=False)],
     measure: options.Measures = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Print a row for every query.")] = False,
     unjudged: options.Unjudged = "zero",
@@ -108,10 +106,8 @@ def evaluate(
 
 def sweep(
     qrels: options.Qrels,
-    baseline: Annotated[Path, typer.Argument(help="The first stage's run.", show_default=False)],
-    runs: Annotated[
-        list[str], typer.Argument(help="One re-ranked run, or NUMBER=RUN for each point.", show_default=False)
-    ],
+    baseline: Annotated[Path, typer.Argument(help="The first stage's run.")],
+    runs: Annotated[list[str], typer.Argument(help="One re-ranked run, or NUMBER=RUN for each point.")],
     measure: options.Measures = None,
     depths: Annotated[str, typer.Option(help="Depths to re-rank: FIRST:LAST:STEP or a list 10,20,50.")] = "10:100:10",
     name: Annotated[str, typer.Option(help="Name of the number in NUMBER=RUN: k1, layers, ...")] = "value",
@@ -154,7 +150,7 @@ def sweep(
 
 
 def fuse(
-    runs: Annotated[list[Path], typer.Argument(help="The runs.", show_default=False, readable=False)],
+    runs: Annotated[list[Path], typer.Argument(help="The runs.", readable=False)],
     out: options.RunOut,
     method: Annotated[str, typer.Option(help="Fusion method: rrf (reciprocal rank), sum or mnz.")] = "rrf",
     weights: Annotated[str | None, typer.Option(help="One weight for each run: 0.7,0.3.")] = None,
@@ -180,7 +176,7 @@ def fuse(
 
 def convert(
     source: options.Source,
-    out: Annotated[Path, typer.Argument(help="A file whose ending names the format, or a folder.", show_default=False)],
+    out: Annotated[Path, typer.Argument(help="A file whose ending names the format, or a folder.")],
     kind: Annotated[
         str | None,
         typer.Option(help="What is converted: collection, documents, queries, qrels or run; guessed if not named."),

@@ -33,7 +33,7 @@ def at_least_one(documents: Iterable[Document], source: str, how: Reading) -> It
 
 def index(
     source: options.Source,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the index.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the index.")],
     append: Annotated[
         bool, typer.Option("--append", help="Add to the index; documents of the same id are replaced.")
     ] = False,
@@ -73,7 +73,7 @@ def index(
         print(f"{out}: {len(found):,} documents; fields: {', '.join(found.fields)}{columns}", file=sys.stderr)
 
 
-Ids = Annotated[list[str], typer.Argument(help="Document ids.", show_default=False)]
+Ids = Annotated[list[str], typer.Argument(help="Document ids.")]
 
 
 def delete(folder: options.IndexFolder, ids: Ids) -> None:
@@ -155,9 +155,7 @@ def merge(folder: options.IndexFolder) -> None:
 def push(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="SOURCE", help="An index, or documents as `rankwell index` takes them.", show_default=False
-        ),
+        typer.Argument(metavar="SOURCE", help="An index, or documents as `rankwell index` takes them."),
     ],
     address: Annotated[
         str,

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from rankwell.vectors import Embeddings, Encoder
 
 
-Fetched = Annotated[
-    str, typer.Argument(help="A model that is here.", show_default=False, autocompletion=completing.fetched)
-]
+Fetched = Annotated[str, typer.Argument(help="A model that is here.", autocompletion=completing.fetched)]
 models = typer.Typer(no_args_is_help=True, help="Fetch, list and remove models.")
 
 
@@ -88,9 +86,7 @@ def remove(name: Fetched) -> None:
 def export(
     model: Annotated[
         str,
-        typer.Argument(
-            help="A short name, a folder or a hub id.", show_default=False, autocompletion=completing.fetched
-        ),
+        typer.Argument(help="A short name, a folder or a hub id.", autocompletion=completing.fetched),
     ],
     int8: Annotated[
         bool, typer.Option("--int8", help="Weights in int8: smaller, faster, a little less exact.")

@@ -18,9 +18,7 @@ from rankwell.collections import Problems, Reading
 from rankwell.core.parameters import Parameter, parameters
 from rankwell.core.progress import Progress
 
-Source = Annotated[
-    str, typer.Argument(help="A file or folder of any format, rankwell:python, or irds:ID.", show_default=False)
-]
+Source = Annotated[str, typer.Argument(help="A file or folder of any format, rankwell:python, or irds:ID.")]
 Format = Annotated[str | None, typer.Option("--format", help="Format of the documents (default: guessed).")]
 Fields = Annotated[str | None, typer.Option("--fields", help="Text columns: title,abstract or field=column,...")]
 IdColumn = Annotated[str | None, typer.Option("--id", help="The column with the document's id.")]
@@ -40,7 +38,7 @@ QrelsFile = Annotated[
 ]
 Qrels = Annotated[
     Path,
-    typer.Argument(help="Judgments in any format, or a collection that has some.", show_default=False, readable=False),
+    typer.Argument(help="Judgments in any format, or a collection that has some.", readable=False),
 ]
 Measures = Annotated[
     list[str] | None,
@@ -71,12 +69,10 @@ AssessDepth = Annotated[int, typer.Option("--depth", help="Depth to which --asse
 AssessCollection = Annotated[
     str | None, typer.Option("--collection", help="Texts for --assess-unjudged: any format, or an index.")
 ]
-IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", show_default=False, readable=False)]
+IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", readable=False)]
 IndexAddress = Annotated[
     str,
-    typer.Argument(
-        metavar="DIR", help="The index: a folder, or an address in ClickHouse (see push).", show_default=False
-    ),
+    typer.Argument(metavar="DIR", help="The index: a folder, or an address in ClickHouse (see push)."),
 ]
 Threads = Annotated[int | None, typer.Option("--threads", help="Number of threads (default: number of cores).")]
 Rerank = Annotated[
@@ -87,7 +83,7 @@ On = Annotated[
     str | None,
     typer.Option("--on", help="Run on a Ray cluster: ray, ray:address=HOST:PORT or ray://HOST:PORT."),
 ]
-RunOut = Annotated[Path, typer.Option("--out", "-o", help="The run to write.", show_default=False, readable=False)]
+RunOut = Annotated[Path, typer.Option("--out", "-o", help="The run to write.", readable=False)]
 
 
 @contextlib.contextmanager

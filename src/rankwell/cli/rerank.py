@@ -47,15 +47,12 @@ class RerankCommand:
 
 @options.declared
 def rerank(
-    run: Annotated[Path, typer.Argument(help="The run to re-rank.", show_default=False, readable=False)],
-    queries: Annotated[
-        str, typer.Option(help="Queries in any format, or a collection that has some.", show_default=False)
-    ],
+    run: Annotated[Path, typer.Argument(help="The run to re-rank.", readable=False)],
+    queries: Annotated[str, typer.Option(help="Queries in any format, or a collection that has some.")],
     model: Annotated[
         str,
         typer.Option(
             help="A model's name or folder (see rankwell models list).",
-            show_default=False,
             autocompletion=completing.cross_encoders,
         ),
     ],

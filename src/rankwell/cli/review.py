@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def screen(
     project: Annotated[
         Path,
-        typer.Argument(help="The project's file; a new one is made.", show_default=False, readable=False),
+        typer.Argument(help="The project's file; a new one is made.", readable=False),
     ],
     imported: Annotated[
         list[str] | None,
@@ -39,7 +39,6 @@ def screen(
         typer.Option(
             metavar="MODEL",
             help="Model that also reads the records, in the background: a short name or a folder.",
-            show_default=False,
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
@@ -101,12 +100,8 @@ review.command("screen")(screen)
 
 @review.command("build")
 def build(
-    reviews: Annotated[
-        Path, typer.Argument(help="Reviews: JSON, CSV, or a folder of RIS files.", show_default=False, readable=False)
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder of the collection.", show_default=False, readable=False)
-    ],
+    reviews: Annotated[Path, typer.Argument(help="Reviews: JSON, CSV, or a folder of RIS files.", readable=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the collection.", readable=False)],
     local: Annotated[
         Path | None,
         typer.Option(
@@ -158,7 +153,7 @@ def build(
 
 @review.command("stats")
 def stats(
-    source: Annotated[str, typer.Argument(help="A collection that `review build` made.", show_default=False)],
+    source: Annotated[str, typer.Argument(help="A collection that `review build` made.")],
     split: Annotated[str, typer.Option(help="train, validation, test, or all.")] = "train",
     tokenizer: Annotated[
         str | None, typer.Option(help="Count tokens as this model sees them: a short name or a folder.")

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from rankwell.reviews.screening.rankers import Ranker
 
 
-Source = Annotated[
-    str, typer.Argument(metavar="COLLECTION", help="A collection of reviews with their judgments.", show_default=False)
-]
+Source = Annotated[str, typer.Argument(metavar="COLLECTION", help="A collection of reviews with their judgments.")]
 Split = Annotated[
     str | None, typer.Option("--split", help="Which reviews: test, validation, train or all; test if there is one.")
 ]
@@ -68,7 +66,6 @@ def simulate_reviews(
         typer.Option(
             "--ranker",
             help="learner, learner+bert, bm25, linear or random; several times for more.",
-            show_default=False,
         ),
     ] = None,
     run: Annotated[

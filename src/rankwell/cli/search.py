@@ -103,9 +103,7 @@ def _place(place: StageRank) -> str:
 @options.declared
 def rank(
     folder: options.IndexAddress,
-    queries: Annotated[
-        str, typer.Argument(help="Queries in any format, or a collection that has some.", show_default=False)
-    ],
+    queries: Annotated[str, typer.Argument(help="Queries in any format, or a collection that has some.")],
     out: options.RunOut,
     first: RankerOptions,
     second: RerankOptions,

@@ -103,7 +103,7 @@ def _beside(folder: Path) -> Path:
 
 @keys.command("add")
 def add(
-    name: Annotated[str, typer.Argument(help="Whose key it is, or what it is for.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Whose key it is, or what it is for.")],
     role: Annotated[str, typer.Option(help="read, or write (which may read too).")] = "read",
     keys_file: KeysFile = None,
 ) -> None:
@@ -126,9 +126,7 @@ def list_keys(keys_file: KeysFile = None) -> None:
 
 
 @keys.command("remove")
-def remove(
-    name: Annotated[str, typer.Argument(help="The name of the key.", show_default=False)], keys_file: KeysFile = None
-) -> None:
+def remove(name: Annotated[str, typer.Argument(help="The name of the key.")], keys_file: KeysFile = None) -> None:
     """Remove a key; servers that run refuse it from now on."""
     from rankwell.apps.search.access import Keys, default_keys
 

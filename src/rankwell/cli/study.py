@@ -23,10 +23,10 @@ Named = Annotated[
     str,
     typer.Argument(
         metavar="STUDY", help="A name (rankwell study list), a file, or a folder that one was run in.",
-        show_default=False, autocompletion=completing.studies,
+        autocompletion=completing.studies,
     ),
 ]  # fmt: skip
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where the study was run.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where the study was run.")]
 Jobs = Annotated[
     int | None, typer.Option(help="Number of cells to run at the same time (default: two where it helps).", min=1)
 ]

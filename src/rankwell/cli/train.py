@@ -27,13 +27,11 @@ if TYPE_CHECKING:
 
 @options.declared
 def search(
-    kind: Annotated[str, typer.Argument(help=f"{', '.join(TRAINABLE)}.", show_default=False)],
+    kind: Annotated[str, typer.Argument(help=f"{', '.join(TRAINABLE)}.")],
     pairs: shared.PairsFolder,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", help="The search's folder; run again to go on.", show_default=False, readable=False
-        ),
+        typer.Option("--out", "-o", help="The search's folder; run again to go on.", readable=False),
     ],
     wanted: SearchOptions,
     held_out: ValidationSettings,
@@ -99,7 +97,7 @@ def _on(on: str, search: Search, out: Path, progress: Progress) -> Searched:
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(help="The run's folder.", show_default=False, readable=False)],
+    folder: Annotated[Path, typer.Argument(help="The run's folder.", readable=False)],
     quiet: options.Quiet = False,
 ) -> None:
     """Continue an interrupted run from its newest complete checkpoint, with its own settings."""
@@ -114,7 +112,7 @@ PENALTY = parameters(LinearSettings)["penalty"]
 @options.declared
 def linear(
     pairs: shared.PairsFolder,
-    out: Annotated[Path, typer.Option("--out", "-o", help="New folder to write.", show_default=False, readable=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="New folder to write.", readable=False)],
     settings: LinearSettings,
     held_out: LinearValidation,
     penalty: Annotated[

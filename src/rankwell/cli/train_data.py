@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @options.declared
 def pairs(
     source: options.Source,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.", show_default=False, readable=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.", readable=False)],
     wanted: PairOptions,
     queries: options.QueriesFile = None,
     qrels: options.QrelsFile = None,
@@ -128,10 +128,8 @@ SHOWN = 10  # words
 @options.declared
 def vocabulary(
     source: options.Source,
-    model: Annotated[str, typer.Option("--model", help="A model with a WordPiece vocabulary.", show_default=False)],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The new model's folder.", show_default=False, readable=False)
-    ],
+    model: Annotated[str, typer.Option("--model", help="A model with a WordPiece vocabulary.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The new model's folder.", readable=False)],
     wanted: VocabularySettings,
     format: options.Format = None,
     fields: options.Fields = None,

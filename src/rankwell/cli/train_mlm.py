@@ -82,15 +82,11 @@ def tables(result: MlmResult) -> list[Table]:
 def distil(
     teacher: Annotated[
         str,
-        typer.Argument(
-            help="A cross-encoder: a name or folder.", show_default=False, autocompletion=completing.cross_encoders
-        ),
+        typer.Argument(help="A cross-encoder: a name or folder.", autocompletion=completing.cross_encoders),
     ],
     student: Annotated[
         str,
-        typer.Argument(
-            help="teacher:6 (of its layers), teacher:3x192 (narrower), a name or folder.", show_default=False
-        ),
+        typer.Argument(help="teacher:6 (of its layers), teacher:3x192 (narrower), a name or folder."),
     ],
     pairs: shared.PairsFolder,
     out: shared.Out,

@@ -14,13 +14,9 @@ from rankwell.cli import options
 from rankwell.models.learning.settings import ValidationSettings
 from rankwell.models.learning.trainer import Training, TrainingResult
 
-PairsFolder = Annotated[
-    Path, typer.Argument(metavar="PAIRS", help="Made by rankwell train pairs.", show_default=False, readable=False)
-]
-Model = Annotated[
-    str, typer.Option(help="Model to start from: a folder, a short name or a hub id.", show_default=False)
-]
-Out = Annotated[Path, typer.Option("--out", "-o", help="New folder for the run.", show_default=False, readable=False)]
+PairsFolder = Annotated[Path, typer.Argument(metavar="PAIRS", help="Made by rankwell train pairs.", readable=False)]
+Model = Annotated[str, typer.Option(help="Model to start from: a folder, a short name or a hub id.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="New folder for the run.", readable=False)]
 
 
 def command_of(training: Training[Any]) -> Callable[..., None]:

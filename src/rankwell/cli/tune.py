@@ -16,12 +16,8 @@ from rankwell.core import ParameterError
 
 def tune(
     folder: options.IndexFolder,
-    queries: Annotated[
-        str, typer.Argument(help="Queries in any format, or a collection that has some.", show_default=False)
-    ],
-    qrels: Annotated[
-        str, typer.Argument(help="Judgments in any format, or a collection that has some.", show_default=False)
-    ],
+    queries: Annotated[str, typer.Argument(help="Queries in any format, or a collection that has some.")],
+    qrels: Annotated[str, typer.Argument(help="Judgments in any format, or a collection that has some.")],
     measure: Annotated[
         str,
         typer.Option("--measure", "-m", help="Measure to optimise.", autocompletion=completing.measures),
