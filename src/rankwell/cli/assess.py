@@ -32,8 +32,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen at.")] = 8000,
     base_url: Annotated[
-        str | None,
-        typer.Option(help="Public address behind a proxy: https://judge.example.org"),
+        str | None, typer.Option(help="Public address behind a proxy: https://judge.example.org")
     ] = None,
     admin: Annotated[
         str | None, typer.Option(help="Print a link that signs this e-mail address in as administrator.")
@@ -144,8 +143,7 @@ def export(
         str | None, typer.Option("--format", help="Format: tsv, csv or json (default: by the file's name).")
     ] = None,
     notes: Annotated[
-        Path | None,
-        typer.Option(help="Also write the assessors' notes into this file.", readable=False),
+        Path | None, typer.Option(help="Also write the assessors' notes into this file.", readable=False)
     ] = None,
 ) -> None:
     """Write every grade with random assessor ids, its time and the order of presentation; nothing personal."""

@@ -21,12 +21,10 @@ if TYPE_CHECKING:
 
 
 Source = Annotated[
-    str,
-    typer.Argument(metavar="GRADES", help="Exported grades (TSV, CSV or JSON), or a study's database."),
+    str, typer.Argument(metavar="GRADES", help="Exported grades (TSV, CSV or JSON), or a study's database.")
 ]
 Original = Annotated[
-    Path | None,
-    typer.Option(help="Earlier judgments (a database has those of its pool).", readable=False),
+    Path | None, typer.Option(help="Earlier judgments (a database has those of its pool).", readable=False)
 ]
 Thresholds = Annotated[
     list[str] | None,
@@ -121,8 +119,7 @@ def agreement(
 def report(
     source: Source,
     runs: Annotated[
-        list[Path] | None,
-        typer.Argument(help="The run to compare with, and those to compare.", readable=False),
+        list[Path] | None, typer.Argument(help="The run to compare with, and those to compare.", readable=False)
     ] = None,
     original: Original = None,
     threshold: Thresholds = None,

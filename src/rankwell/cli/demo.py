@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def demo(
     out: Annotated[Path, typer.Option(help="The folder for the index, the runs and the pages.")] = Path("demo"),
     serve: Annotated[
-        bool | None,
-        typer.Option(help="Keep the search page open until Ctrl-C.", show_default="on a terminal"),
+        bool | None, typer.Option(help="Keep the search page open until Ctrl-C.", show_default="on a terminal")
     ] = None,
 ) -> None:
     """Index, search, re-rank, compare and serve a collection that every Python has: its own documentation."""

@@ -154,8 +154,7 @@ def merge(folder: options.IndexFolder) -> None:
 
 def push(
     source: Annotated[
-        str,
-        typer.Argument(metavar="SOURCE", help="An index, or documents as `rankwell index` takes them."),
+        str, typer.Argument(metavar="SOURCE", help="An index, or documents as `rankwell index` takes them.")
     ],
     address: Annotated[
         str,

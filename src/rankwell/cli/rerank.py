@@ -52,8 +52,7 @@ def rerank(
     model: Annotated[
         str,
         typer.Option(
-            help="A model's name or folder (see rankwell models list).",
-            autocompletion=completing.cross_encoders,
+            help="A model's name or folder (see rankwell models list).", autocompletion=completing.cross_encoders
         ),
     ],
     out: options.RunOut,

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def screen(
-    project: Annotated[
-        Path,
-        typer.Argument(help="The project's file; a new one is made.", readable=False),
-    ],
+    project: Annotated[Path, typer.Argument(help="The project's file; a new one is made.", readable=False)],
     imported: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,8 +34,7 @@ def screen(
     bert: Annotated[
         str | None,
         typer.Option(
-            metavar="MODEL",
-            help="Model that also reads the records, in the background: a short name or a folder.",
+            metavar="MODEL", help="Model that also reads the records, in the background: a short name or a folder."
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",

@@ -63,14 +63,10 @@ def simulate_reviews(
     source: Source,
     ranker: Annotated[
         list[str] | None,
-        typer.Option(
-            "--ranker",
-            help="learner, learner+bert, bm25, linear or random; several times for more.",
-        ),
+        typer.Option("--ranker", help="learner, learner+bert, bm25, linear or random; several times for more."),
     ] = None,
     run: Annotated[
-        list[Path] | None,
-        typer.Option("--run", help="Also replay the order of this run.", readable=False),
+        list[Path] | None, typer.Option("--run", help="Also replay the order of this run.", readable=False)
     ] = None,
     starts: Annotated[int, typer.Option(help="Number of simulations, each with other known records.")] = 10,
     seed: RankerSeed = 0,

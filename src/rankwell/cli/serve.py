@@ -48,17 +48,13 @@ def run(
     host: Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen at.")] = 8080,
     base_url: Annotated[
-        str | None,
-        typer.Option(help="Public address behind a proxy: https://search.example.org"),
+        str | None, typer.Option(help="Public address behind a proxy: https://search.example.org")
     ] = None,
     keys_file: KeysFile = None,
     private: Annotated[bool, typer.Option("--private", help="Require a key for reading, too.")] = False,
     judgments: Annotated[
         Path | None,
-        typer.Option(
-            help="File of the thumbs (default: DIR.judgments.jsonl; none for ClickHouse).",
-            readable=False,
-        ),
+        typer.Option(help="File of the thumbs (default: DIR.judgments.jsonl; none for ClickHouse).", readable=False),
     ] = None,
     no_judgments: Annotated[bool, typer.Option("--no-judgments", help="Do not collect judgments.")] = False,
     max_k: Annotated[int, typer.Option(help="Last rank that a request may ask for.")] = 1000,

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 def search(
     kind: Annotated[str, typer.Argument(help=f"{', '.join(TRAINABLE)}.")],
     pairs: shared.PairsFolder,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", help="The search's folder; run again to go on.", readable=False),
-    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The search's folder; run again to go on.", readable=False)],
     wanted: SearchOptions,
     held_out: ValidationSettings,
     vary: Annotated[
@@ -97,8 +94,7 @@ def _on(on: str, search: Search, out: Path, progress: Progress) -> Searched:
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(help="The run's folder.", readable=False)],
-    quiet: options.Quiet = False,
+    folder: Annotated[Path, typer.Argument(help="The run's folder.", readable=False)], quiet: options.Quiet = False
 ) -> None:
     """Continue an interrupted run from its newest complete checkpoint, with its own settings."""
     with shared.going_on(folder):

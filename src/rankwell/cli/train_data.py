@@ -38,8 +38,7 @@ def pairs(
     qrels: options.QrelsFile = None,
     split: options.Split = None,
     run: Annotated[
-        Path | None,
-        typer.Option(help="Run to mine hard negatives from (default: BM25).", readable=False),
+        Path | None, typer.Option(help="Run to mine hard negatives from (default: BM25).", readable=False)
     ] = None,
     self_supervised: Annotated[
         bool, typer.Option("--self-supervised", help="No judgments: titles as queries, abstracts as documents.")

@@ -81,12 +81,10 @@ def tables(result: MlmResult) -> list[Table]:
 @options.declared
 def distil(
     teacher: Annotated[
-        str,
-        typer.Argument(help="A cross-encoder: a name or folder.", autocompletion=completing.cross_encoders),
+        str, typer.Argument(help="A cross-encoder: a name or folder.", autocompletion=completing.cross_encoders)
     ],
     student: Annotated[
-        str,
-        typer.Argument(help="teacher:6 (of its layers), teacher:3x192 (narrower), a name or folder."),
+        str, typer.Argument(help="teacher:6 (of its layers), teacher:3x192 (narrower), a name or folder.")
     ],
     pairs: shared.PairsFolder,
     out: shared.Out,

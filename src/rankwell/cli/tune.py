@@ -19,8 +19,7 @@ def tune(
     queries: Annotated[str, typer.Argument(help="Queries in any format, or a collection that has some.")],
     qrels: Annotated[str, typer.Argument(help="Judgments in any format, or a collection that has some.")],
     measure: Annotated[
-        str,
-        typer.Option("--measure", "-m", help="Measure to optimise.", autocompletion=completing.measures),
+        str, typer.Option("--measure", "-m", help="Measure to optimise.", autocompletion=completing.measures)
     ] = "nDCG@10",
     k1: Annotated[str, typer.Option(help="Values to try, separated by commas.")] = "0.6,0.9,1.2,1.5,2.0",
     b: Annotated[str, typer.Option(help="Values to try, separated by commas.")] = "0.3,0.4,0.6,0.75,0.9",

@@ -324,12 +324,7 @@ class ClickHouseIndex(SearchIndex):
         order = ranking_order(np.array(sizes), names, scores)
         if order is not None:
             documents, scores = documents[order], scores[order]
-        kept = np.concatenate(
-            [
-                np.zeros(0, dtype=np.int64),
-                *(np.arange(a, min(b, a + k)) for a, b in pairwise(sizes)),
-            ]
-        )
+        kept = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(a, min(b, a + k)) for a, b in pairwise(sizes))])
         offsets = np.cumsum([0, *(min(b - a, k) for a, b in pairwise(sizes))])
         hits = Hits(offsets, documents[kept], scores[kept], self)
         self.documents.expect(hits.docnos.tolist())

@@ -48,13 +48,7 @@ def raw(run: Run) -> Values:
     return _scores(run)
 
 
-NORMALISERS: dict[str, Normaliser] = {
-    "unit": unit,
-    "zscore": zscore,
-    "share": share,
-    "borda": borda,
-    "none": raw,
-}
+NORMALISERS: dict[str, Normaliser] = {"unit": unit, "zscore": zscore, "share": share, "borda": borda, "none": raw}
 
 
 def normaliser(name: str) -> Normaliser:
