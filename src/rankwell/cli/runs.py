@@ -1,17 +1,17 @@
-"""Reading judgments and runs for the commands that measure."""
+"""What the commands that measure share: reading runs and judgments, printing tables, writing pages and pictures."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from rankwell.cli.options import reading
+from rankwell.cli.options import reading, tell
 from rankwell.collections import Reading, open_collection, read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Run, atomic_write
-from rankwell.evaluation.unjudged import unjudged_documents, write_study
 from rankwell.report import Page, Table
+from rankwell.report.pictures import Picture
 from rankwell.report.renderers import one_line
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
@@ -22,52 +22,51 @@ def read_judged(
 ) -> tuple[Judgments, dict[str, Run]]:
     """The judgments, and the runs by the names that tables show."""
     with reading("reading", "lines", skip_bad=skip_bad, quiet=quiet) as how:
-        judgments = _judgments(qrels, how)
-        found = [read_run(path, reading=how) for path in runs]
-    return judgments, dict(zip(_named(runs, names), found, strict=True))
+        return _judgments(qrels, how), _read_runs(runs, names, how)
 
 
 def read_runs(runs: Sequence[Path], names: Sequence[str] | None, *, skip_bad: bool, quiet: bool) -> dict[str, Run]:
     """The runs by the names that tables show."""
     with reading("reading", "lines", skip_bad=skip_bad, quiet=quiet) as how:
-        found = [read_run(path, reading=how) for path in runs]
-    return dict(zip(_named(runs, names), found, strict=True))
+        return _read_runs(runs, names, how)
 
 
-def show(table: Table, output: str) -> None:
-    """Print a table, which ends its last line itself."""
-    print(table.render(output), end="")
+def _read_runs(paths: Sequence[Path], names: Sequence[str] | None, how: Reading) -> dict[str, Run]:
+    runs = [read_run(path, reading=how) for path in paths]
+    return dict(zip(_named(paths, names), runs, strict=True))
 
 
-def warn(sentences: Sequence[str]) -> None:
+def show(output: str, *tables: Table) -> None:
+    """Print tables in a format; each ends its last line itself."""
+    print("\n".join(table.render(output) for table in tables), end="")
+
+
+def warn(sentences: Iterable[str]) -> None:
     """Say on stderr what a reader should know."""
     for sentence in sentences:
-        print(f"note: {one_line(sentence)}", file=sys.stderr)
+        tell(f"note: {one_line(sentence)}")
 
 
 def write_page(path: Path, page: Page) -> None:
     """Write a page and say where it is."""
     with atomic_write(path) as file:
         file.write(page.html().encode())
-    print(f"page: {path}", file=sys.stderr)
+    tell(f"page: {path}")
 
 
-def write_open_documents(
-    path: Path,
-    judgments: Judgments,
-    by_name: Mapping[str, Run],
-    qrels: Path,
-    runs: Sequence[Path],
-    *,
-    depth: int,
-    queries: Path | None = None,
-    collection: str | None = None,
-) -> None:
-    """Write the study file with what nobody judged, and say how much it is."""
-    pool = unjudged_documents(judgments, by_name.values(), depth)
-    write_study(path, pool, qrels=qrels, runs=runs, depth=depth, queries=queries, collection=collection)
-    documents = sum(len(docnos) for docnos in pool.values())
-    print(f"study: {path}: {documents:,} documents of {len(pool):,} queries to judge", file=sys.stderr)
+def write_pictures(folder: Path, pictures: Mapping[str, Picture]) -> None:
+    """Write pictures by their names and say where they are."""
+    for name, picture in pictures.items():
+        picture.save(folder / f"{name}.png")
+    tell(f"pictures: {folder}")
+
+
+def parse_numbers(name: str, text: str, expected: str = "numbers separated by commas") -> list[float]:
+    """`0.9,1.2` as numbers."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise ParameterError(name, expected=expected, found=text) from error
 
 
 def this_command() -> str:
@@ -81,16 +80,12 @@ def _named(runs: Sequence[Path], names: Sequence[str] | None) -> list[str]:
         if len(names) != len(runs) or len(set(names)) < len(names):
             raise ParameterError("--name", expected=f"{len(runs)} different names, one a run", found=list(names))
         return list(names)
-    for shortened in (
-        [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in runs],
-        [path.name for path in runs],
-    ):
+    stems = [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in runs]
+    full = [str(path) for path in runs]
+    for shortened in (stems, [path.name for path in runs], full):
         if len(set(shortened)) == len(runs):
             return shortened
-    full = [str(path) for path in runs]
-    if len(set(full)) < len(full):
-        raise ParameterError("runs", expected="different files", found=full)
-    return full
+    raise ParameterError("runs", expected="different files", found=full)
 
 
 def _judgments(qrels: Path, how: Reading) -> Judgments:
