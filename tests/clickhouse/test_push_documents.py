@@ -17,8 +17,7 @@ from rankwell import Document
 from rankwell.analysis import Analyzer
 from rankwell.cli import app
 from rankwell.clickhouse import parse_address, push, push_documents
-from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.engine import Tables, open_engine
 from rankwell.clickhouse.values import sql
 from rankwell.core import ParameterError, RankwellError
 from rankwell.index import Index, IndexWriter, open_index
@@ -52,7 +51,7 @@ def agree(index: Index, address: str) -> None:
 
 def rows(address: str, table: str) -> int:
     parsed = parse_address(address)
-    own = Tables(parsed.database).own(table)
+    own = Tables(parsed.database)[table]
     return int(open_engine(parsed).ask(sql("SELECT count() AS n FROM {own}", own=own))["n"][0])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankwell.clickhouse.address import Address, parse_address
-from rankwell.clickhouse.columns import RemoteColumn, Selection
+from rankwell.clickhouse.documents import RemoteColumn, Selection
 from rankwell.clickhouse.engine import EngineError, ShardDownError, UnreachableError
 from rankwell.clickhouse.index import ClickHouseIndex
 from rankwell.clickhouse.push import push

@@ -20,6 +20,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from rankwell.core import ParameterError
 
+Host = tuple[str, int]
+
 PLAIN, SECURE, EMBEDDED = "clickhouse", "clickhouses", "chdb"
 EXAMPLE = "an address as clickhouse://user@host:8123/database or chdb:///folder"
 PORTS = {PLAIN: 8123, SECURE: 8443}
@@ -33,7 +35,7 @@ class Address:
     """An address in its parts; `str` and `repr` are without the password."""
 
     scheme: str
-    hosts: tuple[tuple[str, int], ...] = ()
+    hosts: tuple[Host, ...] = ()
     user: str = "default"
     password: str = field(default="", repr=False)
     database: str = DATABASE
@@ -105,7 +107,7 @@ def _option(name: str, text: str) -> Any:
     raise ParameterError(f"address, {name}", expected=expected, found=text)
 
 
-def _host(text: str, port: int, address: str) -> tuple[str, int]:
+def _host(text: str, port: int, address: str) -> Host:
     try:
         parts = urlsplit(f"//{text}")
         if parts.hostname:

@@ -6,89 +6,59 @@ import gc
 import tempfile
 import weakref
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from rankwell.clickhouse.address import Address
-from rankwell.clickhouse.engine import LARGE, Settings, engine_error
-from rankwell.clickhouse.values import Column, Columns, Sql, block, read_blocks, settings_text, sql
+from rankwell.clickhouse.address import Address, Host
+from rankwell.clickhouse.engine import LARGE, Engine, engine_error
+from rankwell.clickhouse.values import Answer, Column, Settings, Sql, block, inserting, read_blocks, settings_text, sql
 from rankwell.core import MissingExtraError, RankwellError
 
 _lock = RLock()  # a finaliser may run inside
 _open: dict[str, list[Any]] = {}  # the session of a folder and its users; the library allows one folder per process
 
 
-class EmbeddedEngine:
+class EmbeddedEngine(Engine):
     """The embedded engine as a cluster of one server."""
 
     def __init__(self, address: Address) -> None:
-        self.address = address
+        super().__init__(address)
         self._session = _session(address, self)
 
-    @cached_property
-    def version(self) -> tuple[int, ...]:
-        """The engine's version."""
-        return version_of(self.ask(sql("SELECT version() AS version")))
-
-    def ask(self, statement: Sql, settings: Settings | None = None) -> Columns:
+    def ask(self, statement: str | Sql, settings: Settings | None = None, /, **values: Any) -> Answer:
         """Run a statement, and read the answer."""
-        with_settings = f"{statement}{settings_text({**LARGE, **(settings or {})})}"
-        return read_blocks(self._run(with_settings))
-
-    def ask_each(self, statement: Sql) -> list[Columns]:
-        """The answer of the only server."""
-        return [self.ask(statement)]
+        return read_blocks(
+            self._query(f"{self.sql(statement, **values)}{settings_text({**LARGE, **(settings or {})})}")
+        )
 
     def insert(self, table: Sql, columns: Mapping[str, Column]) -> None:
         """Insert rows through a file: the library has no other way to take binary rows from Python."""
         with tempfile.NamedTemporaryFile(suffix=".native") as file:
             file.write(block(columns))
             file.flush()
-            names = ", ".join(f"`{name}`" for name in columns)
-            self._run(
-                str(
-                    sql(
-                        "INSERT INTO {table} ({names}) FROM INFILE {file} FORMAT Native",
-                        table=table,
-                        names=Sql(names),
-                        file=file.name,
-                    )
-                )
-            )
-
-    def insert_each(self, table: Sql, columns: Mapping[str, Column]) -> None:
-        """Insert into the only server."""
-        self.insert(table, columns)
+            beginning = inserting(table, columns)
+            self._query(sql("{beginning} FROM INFILE {file} FORMAT Native", beginning=beginning, file=file.name))
 
     def copy_each(self, statement: Sql, table: Sql) -> None:
         """Copy within the only server."""
-        self._run(str(sql("INSERT INTO {table} {statement}", table=table, statement=statement)))
+        self._query(sql("INSERT INTO {table} {statement}", table=table, statement=statement))
 
-    def run_first(self, statement: Sql) -> None:
-        """Run on the only server."""
-        self._run(str(statement))
+    def _read(self, host: Host, statement: Sql) -> bytes:  # noqa: ARG002 -- there is one
+        return self._query(f"{statement}{settings_text(LARGE)}")
 
-    def ask_first(self, statement: Sql) -> Columns:
-        """The answer of the only server."""
-        return self.ask(statement)
+    def _run(self, host: Host, statement: Sql, patience: float = 1.0) -> None:  # noqa: ARG002 -- there is one
+        self._query(statement)
 
-    def run_each(self, statement: Sql) -> None:
-        """Run on the only server."""
-        self._run(str(statement))
+    def _insert(self, host: Host, table: Sql, columns: Mapping[str, Column]) -> None:  # noqa: ARG002 -- there is one
+        self.insert(table, columns)
 
-    def _run(self, statement: str) -> bytes:
+    def _query(self, statement: str | Sql) -> bytes:
         try:
-            answer = self._session.query(statement, "Native")
+            answer = self._session.query(str(statement), "Native")
         except Exception as error:  # noqa: BLE001 -- the library's own class, which it does not export
             raise engine_error(str(self.address), str(error)) from None
         return bytes(answer.bytes() or b"") if answer is not None else b""
-
-
-def version_of(answer: Columns) -> tuple[int, ...]:
-    """A version as numbers: `26.9.2.1` is (26, 9, 2, 1)."""
-    return tuple(int(part) for part in answer["version"][0].split(".") if part.isdigit())
 
 
 def _session(address: Address, user: object) -> Any:

@@ -1,55 +1,104 @@
-"""The interface of an engine, cluster or embedded, and its errors."""
+"""The interface of an engine, cluster or embedded, the names of an index's tables in it, and its errors."""
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from rankwell.clickhouse.address import EMBEDDED, Address
-from rankwell.clickhouse.values import Column, Columns, Sql
+from rankwell.clickhouse.address import EMBEDDED, Address, Host
+from rankwell.clickhouse.values import Answer, Column, Name, Settings, Sql, literal, read_blocks, sql
 from rankwell.core import RankwellError
-
-Settings = Mapping[str, Any]
 
 # Our statements contain long lists of numbers and terms.
 LARGE: Settings = {"max_query_size": 1 << 28, "max_ast_elements": 10_000_000, "max_expanded_ast_elements": 10_000_000}
 # Each shard answers for its own documents; we merge the answers.
 APART: Settings = {"distributed_group_by_no_merge": 1}
+WRITING = 20  # time limit of a write, as a multiple of that of a read
 
 
-class Engine(Protocol):
-    """Runs statements. Reads are repeated where a server fails; writes are not."""
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a database by name; those over all shards have another ending."""
 
-    address: Address
+    database: str
+    ending: str = ""
 
-    @property
+    def __getitem__(self, name: str) -> Sql:
+        return sql("{database}.{name}", database=Name(self.database), name=Name(name + self.ending))
+
+
+class Engine(ABC):
+    """Runs statements. Reads are repeated where a server fails; writes are not.
+
+    A statement is a template with values: `engine.ask("SELECT body FROM {all[stored]} WHERE docno = {id}", id="x")`,
+    where `{own[NAME]}` is a server's own table and `{all[NAME]}` the table over all shards.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        self.hosts: tuple[Host, ...] = address.hosts or (("", 0),)  # the embedded engine is a single server
+        self.own = Tables(address.database)
+        self.all = Tables(address.database, "_all" if address.cluster else "")
+
+    @cached_property
     def version(self) -> tuple[int, ...]:
-        """The engine's version."""
+        """The engine's version: `26.9.2.1` is (26, 9, 2, 1)."""
+        version = self.ask("SELECT version() AS version")["version"][0]
+        return tuple(int(part) for part in version.split(".") if part.isdigit())
 
-    def ask(self, statement: Sql, settings: Settings | None = None) -> Columns:
-        """The answer of any available server; empty without rows."""
+    def sql(self, template: str | Sql, /, **values: Any) -> Sql:
+        """Fill in a template."""
+        if isinstance(template, Sql):
+            return template
+        written = {name: literal(value) for name, value in values.items()}
+        return Sql(template.format_map({"own": self.own, "all": self.all, **written}))
 
-    def ask_each(self, statement: Sql) -> list[Columns]:
+    @abstractmethod
+    def ask(self, statement: str | Sql, settings: Settings | None = None, /, **values: Any) -> Answer:
+        """The answer of any available server."""
+
+    def ask_first(self, statement: str | Sql, /, **values: Any) -> Answer:
+        """The answer of the first server."""
+        return read_blocks(self._read(self.hosts[0], self.sql(statement, **values)))
+
+    def ask_each(self, statement: str | Sql, /, **values: Any) -> list[Answer]:
         """The answers of all servers, which must all be available."""
+        return [read_blocks(self._read(host, self.sql(statement, **values))) for host in self.hosts]
 
+    def run_first(self, statement: str | Sql, /, **values: Any) -> None:
+        """Run a statement that changes a table, on the first server."""
+        self._run(self.hosts[0], self.sql(statement, **values))
+
+    def run_each(self, statement: str | Sql, /, **values: Any) -> None:
+        """Run a statement that changes tables, on every server."""
+        for host in self.hosts:
+            self._run(host, self.sql(statement, **values), WRITING)
+
+    @abstractmethod
     def insert(self, table: Sql, columns: Mapping[str, Column]) -> None:
-        """Insert rows into a table of all servers; they are stored when this returns."""
+        """Insert rows into a table of all servers; they are stored on every replica when this returns."""
 
     def insert_each(self, table: Sql, columns: Mapping[str, Column]) -> None:
         """Insert the same rows into every server's own table."""
+        for host in self.hosts:
+            self._insert(host, table, columns)
 
+    @abstractmethod
     def copy_each(self, statement: Sql, table: Sql) -> None:
         """Insert the result of a statement into every server's own table."""
 
-    def run_first(self, statement: Sql) -> None:
-        """Run a statement that changes a table, on the first server."""
+    @abstractmethod
+    def _read(self, host: Host, statement: Sql) -> bytes: ...
 
-    def ask_first(self, statement: Sql) -> Columns:
-        """The answer of the first server."""
+    @abstractmethod
+    def _run(self, host: Host, statement: Sql, patience: float = 1.0) -> None: ...
 
-    def run_each(self, statement: Sql) -> None:
-        """Run a statement that changes tables, on every server."""
+    @abstractmethod
+    def _insert(self, host: Host, table: Sql, columns: Mapping[str, Column]) -> None: ...
 
 
 def open_engine(address: Address) -> Engine:

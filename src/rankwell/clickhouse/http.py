@@ -9,18 +9,31 @@ import ssl
 import time
 import weakref
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from threading import Lock
+from typing import Any
 from urllib.parse import urlencode
 
-from rankwell.clickhouse.address import SECURE, Address
-from rankwell.clickhouse.embedded import version_of
-from rankwell.clickhouse.engine import LARGE, EngineError, Settings, ShardDownError, UnreachableError, engine_error
-from rankwell.clickhouse.values import Column, Columns, Sql, block, read_blocks, sql
+from rankwell.clickhouse.address import SECURE, Address, Host
+from rankwell.clickhouse.engine import (
+    LARGE,
+    WRITING,
+    Engine,
+    EngineError,
+    ShardDownError,
+    UnreachableError,
+    engine_error,
+)
+from rankwell.clickhouse.values import Answer, Column, Settings, Sql, block, inserting, read_blocks, sql
 from rankwell.core import RankwellError
 
-Host = tuple[str, int]
 Connection = http.client.HTTPConnection
+log = logging.getLogger(__name__)
+
+PAUSE = 0.1  # seconds before the second round; doubled for each further one
+LONGEST_PAUSE = 2.0
+AVOIDED = 5.0  # seconds for which a server that did not answer is tried last
+READING: Settings = {**LARGE, "wait_end_of_query": 1}  # so that an error half-way is reported, not a partial answer
+OK = 200
 
 
 class Connections:
@@ -73,33 +86,18 @@ def _context(address: Address) -> ssl.SSLContext | None:
         raise RankwellError(f"{address.ca}: expected a file of certificates: {error}") from error
 
 
-log = logging.getLogger(__name__)
-
-PAUSE = 0.1  # seconds before the second round; doubled for each further one
-LONGEST_PAUSE = 2.0
-AVOIDED = 5.0  # seconds for which a server that did not answer is tried last
-WRITING = 20  # time limit of a write, as a multiple of that of a read
-READING: Settings = {**LARGE, "wait_end_of_query": 1}  # so that an error half-way is reported, not a partial answer
-OK = 200
-
-
-class HttpEngine:
+class HttpEngine(Engine):
     """The servers of an address over HTTP."""
 
     def __init__(self, address: Address) -> None:
-        self.address = address
+        super().__init__(address)
         self._connections = Connections(address)
         self._avoided: dict[Host, float] = {}
 
-    @cached_property
-    def version(self) -> tuple[int, ...]:
-        """The version of the server that answers first."""
-        return version_of(self.ask(sql("SELECT version() AS version")))
-
-    def ask(self, statement: Sql, settings: Settings | None = None) -> Columns:
+    def ask(self, statement: str | Sql, settings: Settings | None = None, /, **values: Any) -> Answer:
         """Try until a server answers. A shard that is down is skipped only where the address allows it."""
         given = {**READING, "max_execution_time": int(self.address.timeout) or 1, **(settings or {})}
-        body = f"{statement} FORMAT Native".encode()
+        body = _query(self.sql(statement, **values))
         try:
             return read_blocks(self._ask(body, given))
         except ShardDownError as error:
@@ -108,45 +106,27 @@ class HttpEngine:
             log.warning("%s; the other shards answer without it", error)
             return read_blocks(self._ask(body, {**given, "skip_unavailable_shards": 1}))
 
-    def ask_each(self, statement: Sql) -> list[Columns]:
-        """The answer of every server."""
-        body = f"{statement} FORMAT Native".encode()
-        return [read_blocks(self._send(host, body, READING)) for host in self.address.hosts]
-
     def insert(self, table: Sql, columns: Mapping[str, Column]) -> None:
         """Insert through the first available server; it waits until the rows are on every replica."""
         settings = {"insert_distributed_sync": 1} if self.address.cluster else {}
         self._insert(self._any_host(), table, columns, settings)
 
-    def insert_each(self, table: Sql, columns: Mapping[str, Column]) -> None:
-        """Insert into every server's own table."""
-        for host in self.address.hosts:
-            self._insert(host, table, columns, {})
-
     def copy_each(self, statement: Sql, table: Sql) -> None:
         """Run the query once, and forward its result unchanged."""
-        rows = self._send(self._any_host(), f"{statement} FORMAT Native".encode(), READING, WRITING)
+        rows = self._send(self._any_host(), _query(statement), READING, WRITING)
         insert = sql("INSERT INTO {table} FORMAT Native", table=table)
-        for host in self.address.hosts:
+        for host in self.hosts:
             self._send(host, rows, {"query": str(insert)}, WRITING)
 
-    def run_first(self, statement: Sql) -> None:
-        """Run on the first server of the address."""
-        self._send(self.address.hosts[0], str(statement).encode(), LARGE)
+    def _read(self, host: Host, statement: Sql) -> bytes:
+        return self._send(host, _query(statement), READING)
 
-    def ask_first(self, statement: Sql) -> Columns:
-        """The answer of the first server of the address."""
-        return read_blocks(self._send(self.address.hosts[0], f"{statement} FORMAT Native".encode(), READING))
+    def _run(self, host: Host, statement: Sql, patience: float = 1.0) -> None:
+        self._send(host, str(statement).encode(), LARGE, patience)
 
-    def run_each(self, statement: Sql) -> None:
-        """Run on every server of the address."""
-        for host in self.address.hosts:
-            self._send(host, str(statement).encode(), LARGE, WRITING)
-
-    def _insert(self, host: Host, table: Sql, columns: Mapping[str, Column], settings: Settings) -> None:
-        names = Sql(", ".join(f"`{name}`" for name in columns))
-        statement = sql("INSERT INTO {table} ({names}) FORMAT Native", table=table, names=names)
-        self._send(host, block(columns), {**settings, "query": str(statement)}, WRITING)
+    def _insert(self, host: Host, table: Sql, columns: Mapping[str, Column], settings: Settings | None = None) -> None:
+        statement = f"{inserting(table, columns)} FORMAT Native"
+        self._send(host, block(columns), {**(settings or {}), "query": statement}, WRITING)
 
     def _ask(self, body: bytes, settings: Settings) -> bytes:
         """Try the servers in rounds."""
@@ -173,7 +153,7 @@ class HttpEngine:
 
     def _in_order(self) -> list[Host]:
         """The servers in rotation, those that did not answer recently at the end."""
-        now, hosts = time.monotonic(), list(self.address.hosts)
+        now, hosts = time.monotonic(), list(self.hosts)
         random.shuffle(hosts)
         return sorted(hosts, key=lambda host: self._avoided.get(host, 0.0) > now)
 
@@ -189,7 +169,7 @@ class HttpEngine:
     def _explained(self, error: RankwellError) -> RankwellError:
         """Name the shard that is down, where the servers we reach cannot reach others."""
         if isinstance(error, UnreachableError):
-            hosts = ", ".join(f"{host}:{port}" for host, port in self.address.hosts)
+            hosts = ", ".join(f"{host}:{port}" for host, port in self.hosts)
             return UnreachableError(f"{self.address}: expected an answer of a server, found none at {hosts}: {error}")
         if not isinstance(error, EngineError) or not error.places or not self.address.cluster:
             return error
@@ -208,16 +188,15 @@ class HttpEngine:
             "WHERE cluster = {cluster} ORDER BY shard, replica_num",
             cluster=self.address.cluster,
         )
-        body, found = f"{statement} FORMAT Native".encode(), {}
+        shards: dict[int, list[str]] = {}
         for host in self._in_order():
             try:
-                found = read_blocks(self._send(host, body, {}))
-                break
+                answer = read_blocks(self._send(host, _query(statement), {}))
             except RankwellError:
                 continue
-        shards: dict[int, list[str]] = {}
-        for shard, name, port in zip(found.get("shard", ()), found.get("host", ()), found.get("port", ()), strict=True):
-            shards.setdefault(int(shard), []).append(f"{name}:{port}")
+            for shard, name, port in answer.rows("shard", "host", "port"):
+                shards.setdefault(shard, []).append(f"{name}:{port}")
+            break
         return shards
 
     def _send(self, host: Host, body: bytes, settings: Settings, patience: float = 1.0) -> bytes:
@@ -253,6 +232,10 @@ class HttpEngine:
         except BaseException:
             connection.close()
             raise
+
+
+def _query(statement: Sql) -> bytes:
+    return f"{statement} FORMAT Native".encode()
 
 
 def _reason(error: Exception) -> str:

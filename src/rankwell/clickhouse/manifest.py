@@ -1,20 +1,20 @@
-"""A commit in ClickHouse, its loads of documents, and the lock of its only writer."""
+"""A commit in ClickHouse, its fields and loads of documents, and the lock of its only writer."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
 
 from rankwell.clickhouse.engine import NO_TABLE, Engine, EngineError
-from rankwell.clickhouse.tables import Tables
-from rankwell.clickhouse.values import numbers, sql, texts
+from rankwell.clickhouse.values import Answer, numbers, texts
 from rankwell.core import RankwellError
 
 VERSION = 2
@@ -66,24 +66,25 @@ class Commit:
         return self.fields.index(name) + 1 if name in self.fields else None
 
 
-def read_commit(engine: Engine, tables: Tables) -> Commit | None:
+LAST = "SELECT manifest FROM {own[commits]} ORDER BY commit DESC LIMIT 1"
+
+
+def read_commit(engine: Engine) -> Commit | None:
     """The last commit on the answering server, or None."""
-    statement = sql("SELECT manifest FROM {commits} ORDER BY commit DESC LIMIT 1", commits=tables.own("commits"))
     try:
-        return _last([engine.ask(statement)], tables)
+        return _last([engine.ask(LAST)], engine)
     except EngineError as error:
         if error.code in NO_TABLE:
             return None
         raise
 
 
-def read_last_commit(engine: Engine, tables: Tables) -> Commit | None:
+def read_last_commit(engine: Engine) -> Commit | None:
     """The last commit on any server: a writer may have died between two of them. Raises where it is too old."""
-    statement = sql("SELECT manifest FROM {commits} ORDER BY commit DESC LIMIT 1", commits=tables.own("commits"))
-    answers = engine.ask_each(statement)
-    if any(orjson.loads(text)["version"] < OLDEST_WRITTEN for answer in answers for text in answer.get("manifest", ())):
+    answers = engine.ask_each(LAST)
+    if any(orjson.loads(text)["version"] < OLDEST_WRITTEN for answer in answers for text in answer.column("manifest")):
         raise RankwellError(f"{engine.address}: was filled by an earlier Rankwell: push into another database")
-    return _last(answers, tables)
+    return _last(answers, engine)
 
 
 def text_of(commit: Commit) -> str:
@@ -95,16 +96,15 @@ def _written(commit: Commit) -> bytes:
     return orjson.dumps({"version": VERSION, **asdict(commit)})
 
 
-def _last(answers: list[dict[str, Any]], tables: Tables) -> Commit | None:
-    found = [_parsed(text, tables) for answer in answers for text in answer.get("manifest", ())]
-    return max(found, key=lambda commit: commit.commit, default=None)
+def _last(answers: Sequence[Answer], engine: Engine) -> Commit | None:
+    commits = [_parsed(text, engine.address.database) for answer in answers for text in answer.column("manifest")]
+    return max(commits, key=lambda commit: commit.commit, default=None)
 
 
-def _parsed(text: str, tables: Tables) -> Commit:
+def _parsed(text: str, where: str) -> Commit:
     body = orjson.loads(text)
     version = body.pop("version")
     if version > VERSION:
-        where = tables.database
         raise RankwellError(f"{where}: written by a newer Rankwell (format {version}, this one reads {VERSION})")
     body["fields"] = tuple(body["fields"])
     body["holes"] = tuple((first, count) for first, count in body["holes"])
@@ -132,22 +132,17 @@ class Loads:
     """All loads of an index."""
 
     engine: Engine
-    tables: Tables
     known: dict[int, Load]
 
     @classmethod
-    def read(cls, engine: Engine, tables: Tables) -> Loads:
+    def read(cls, engine: Engine) -> Loads:
         """Read the loads from all servers: a writer may have died between two of them."""
-        statement = sql("SELECT load, kind, first, size, finished FROM {loads}", loads=tables.own("loads"))
         known: dict[int, Load] = {}
-        for answer in engine.ask_each(statement):
-            if answer:
-                rows = zip(*(list(answer[name]) for name in Load._fields), strict=True)
-                for load, kind, first, size, finished in rows:
-                    before = known.get(int(load))
-                    done = bool(finished) or (before is not None and before.finished)
-                    known[int(load)] = Load(int(load), kind, int(first), int(size), done)
-        return cls(engine, tables, known)
+        for answer in engine.ask_each("SELECT load, kind, first, size, finished FROM {own[loads]}"):
+            for load, kind, first, size, finished in answer.rows(*Load._fields):
+                done = bool(finished) or (load in known and known[load].finished)
+                known[load] = Load(load, kind, first, size, done)
+        return cls(engine, known)
 
     @property
     def limit(self) -> int:
@@ -184,7 +179,38 @@ class Loads:
             "size": numbers("UInt32", [load.size]),
             "finished": numbers("UInt8", [load.finished]),
         }
-        self.engine.insert_each(self.tables.own("loads"), columns)
+        self.engine.insert_each(self.engine.own["loads"], columns)
+
+
+@dataclass
+class Fields:
+    """The numbered fields: the position in `names`, from 1; 0 is all of them together."""
+
+    engine: Engine
+    names: tuple[str, ...]
+
+    @classmethod
+    def read(cls, engine: Engine, last: Commit | None) -> Fields:
+        """Read the fields that any server knows, including those of a writer that died before its commit."""
+        answers = engine.ask_each("SELECT place, name FROM {own[fields]}")
+        known: dict[int, str] = {place: name for answer in answers for place, name in answer.rows("place", "name")}
+        before = () if last is None else last.fields
+        return cls(engine, (*before, *(known[place] for place in sorted(known) if place > len(before))))
+
+    @property
+    def spaces(self) -> dict[str, int]:
+        """The number of each field, and of all together."""
+        return {"": 0, **{name: place for place, name in enumerate(self.names, 1)}}
+
+    def give(self, names: Iterable[str]) -> None:
+        """Number the new fields."""
+        new = [name for name in dict.fromkeys(names) if name not in self.names]
+        if not new:
+            return
+        first = len(self.names) + 1
+        columns = {"place": numbers("UInt16", range(first, first + len(new))), "name": texts(new)}
+        self.engine.insert_each(self.engine.own["fields"], columns)
+        self.names = (*self.names, *new)
 
 
 EXISTS = 57
@@ -196,8 +222,8 @@ FOREVER = 1e9
 class PushLock:
     """Held by the writer that created the table `pushing`; `beat` is its heartbeat."""
 
-    def __init__(self, engine: Engine, tables: Tables) -> None:
-        self._engine, self._table = engine, tables.own("pushing")
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._owner = secrets.token_hex(8)
         self._beaten = 0.0
 
@@ -209,20 +235,19 @@ class PushLock:
             yield self
         finally:
             with contextlib.suppress(RankwellError):
-                self._engine.run_first(sql("DROP TABLE IF EXISTS {table}", table=self._table))
+                self._drop()
 
     def beat(self) -> None:
         """Write a heartbeat from time to time."""
         if time.monotonic() - self._beaten > STALE / 10:
-            self._engine.run_first(
-                sql("INSERT INTO {table} SELECT {owner}, now()", table=self._table, owner=self._owner)
-            )
+            self._engine.run_first("INSERT INTO {own[pushing]} SELECT {owner}, now()", owner=self._owner)
             self._beaten = time.monotonic()
 
+    def _drop(self) -> None:
+        self._engine.run_first("DROP TABLE IF EXISTS {own[pushing]}")
+
     def _take(self, stale: float) -> None:
-        create = sql(
-            "CREATE TABLE {table} (owner String, at DateTime) ENGINE = MergeTree ORDER BY at", table=self._table
-        )
+        create = "CREATE TABLE {own[pushing]} (owner String, at DateTime) ENGINE = MergeTree ORDER BY at"
         for _ in range(2):
             try:
                 self._engine.run_first(create)
@@ -234,12 +259,11 @@ class PushLock:
                     time.sleep(LOOK)
                     silent = self._silence()
                 if silent < stale:
-                    where = self._engine.address
                     raise RankwellError(
-                        f"{where}: another push is writing (its last sign of life is {silent:.0f} s old; one that died "
-                        f"is taken over after {stale:.0f} s)"
+                        f"{self._engine.address}: another push is writing (its last sign of life is {silent:.0f} s "
+                        f"old; one that died is taken over after {stale:.0f} s)"
                     ) from None
-                self._engine.run_first(sql("DROP TABLE IF EXISTS {table}", table=self._table))
+                self._drop()
             else:
                 self.beat()
                 return
@@ -247,13 +271,11 @@ class PushLock:
 
     def _silence(self) -> float:
         """Seconds since the other writer's last heartbeat."""
-        statement = sql(
-            "SELECT toFloat64(toUInt32(now()) - toUInt32(max(at))) AS seconds FROM {table}", table=self._table
-        )
+        age = "SELECT toFloat64(toUInt32(now()) - toUInt32(max(at))) AS seconds FROM {own[pushing]}"
         try:
-            found = self._engine.ask_first(statement)
+            answer = self._engine.ask_first(age)
         except EngineError as error:
             if error.code in NO_TABLE:
-                return float("inf")
+                return math.inf
             raise
-        return float(found["seconds"][0]) if found else float("inf")
+        return float(answer["seconds"][0]) if answer else math.inf

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from rankwell.clickhouse.index import ClickHouseIndex
-from rankwell.clickhouse.manifest import DOCUMENTS, STALE, VECTORS, Commit, VectorSet
+from rankwell.clickhouse.manifest import DOCUMENTS, STALE, VECTORS, Commit, Load, VectorSet
 from rankwell.clickhouse.rows import Hashes, SegmentRows, document_hashes
 from rankwell.clickhouse.tables import GRAPHS, Layout, create_graph
-from rankwell.clickhouse.values import numbers, sql, texts, vectors
+from rankwell.clickhouse.values import numbers, texts, vectors
 from rankwell.clickhouse.writing import Pushed, Writer, purged, writing
 from rankwell.core import Progress, RankwellError, fingerprint
 from rankwell.core.arrays import Integers
@@ -26,7 +25,7 @@ VECTORS_A_LOAD = 1 << 17
 
 def push_vectors(index: Index, writer: Writer, commit: Commit) -> tuple[tuple[VectorSet, ...], int]:
     """Send the missing vectors; return all sets of vectors, and the number sent."""
-    found, sent = [], 0
+    sets, sent = [], 0
     before = {of.name: of for of in commit.vectors}
     for there in embeddings_of(index):
         table = _table(there, writer)
@@ -35,21 +34,13 @@ def push_vectors(index: Index, writer: Writer, commit: Commit) -> tuple[tuple[Ve
         kept = known.loads if known is not None and same else ()
         finished = tuple(load for load in kept if load in writer.loads.known)
         of = VectorSet(
-            there.name,
-            there.model,
-            there.dimensions,
-            dict(there.encoder_settings),
-            there.made_with,
-            there.field,
-            there.document,
-            there.count,
-            finished,
-            table,
+            *(there.name, there.model, there.dimensions, dict(there.encoder_settings), there.made_with),
+            *(there.field, there.document, there.count, finished, table),
         )
         more = _send(there, writer, commit, of)
-        sent += sum(count for _, count in more)
-        found.append(replace(of, loads=(*finished, *(load for load, _ in more))))
-    return tuple(found), sent
+        sent += sum(load.size for load in more)
+        sets.append(replace(of, loads=(*finished, *(load.load for load in more))))
+    return tuple(sets), sent
 
 
 def _table(there: Embeddings, writer: Writer) -> str:
@@ -57,60 +48,43 @@ def _table(there: Embeddings, writer: Writer) -> str:
     if not there.connected or writer.engine.version < GRAPHS:
         return "vectors"
     name = f"near_{fingerprint([there.name, there.dimensions])[:12]}"
-    create_graph(writer.engine, writer.tables, name, there.dimensions, replicated=writer.replicated)
+    create_graph(writer.engine, name, there.dimensions, replicated=writer.replicated)
     return name
 
 
-def _send(there: Embeddings, writer: Writer, commit: Commit, of: VectorSet) -> list[tuple[int, int]]:
-    """Send vectors in loads; return each load with its number of vectors."""
+def _send(there: Embeddings, writer: Writer, commit: Commit, of: VectorSet) -> list[Load]:
+    """Send the vectors of documents that have none yet; return the loads."""
     reader, loads = writer.reader(commit), writer.loads
     documents = np.flatnonzero(there.present)
-    new = _numbers(reader)
-    numbered = np.array([new[docno] for docno in there.index.docnos(documents).tolist()], dtype=np.int64)
-    missing = ~np.isin(numbered, _having(reader, of))
-    documents, numbered = documents[missing], numbered[missing]
+    numbered = reader.ask("SELECT docno, document FROM {all[documents]} WHERE {live}", apart=True, live=reader.where())
+    new = dict(numbered.rows("docno", "document"))
+    numbers_there = np.array([new[docno] for docno in there.index.docnos(documents).tolist()], dtype=np.int64)
+    having = reader.ask(
+        "SELECT document FROM {table} WHERE name = {name} AND load IN {loads}",
+        apart=True,
+        table=reader.engine.all[of.table],
+        name=of.name,
+        loads=of.loads or (0,),
+    )
+    missing = ~np.isin(numbers_there, having.integers("document"))
+    documents, numbers_there = documents[missing], numbers_there[missing]
     made = []
     for start in range(0, len(documents), VECTORS_A_LOAD):
         end = min(start + VECTORS_A_LOAD, len(documents))
         load = loads.begin(VECTORS, end - start)
         for at in range(start, end, TOGETHER):
             part = slice(at, min(at + TOGETHER, end))
-            count = len(numbered[part])
+            count = part.stop - part.start
             columns = {
                 "name": texts([there.name] * count),
-                "document": numbers("UInt32", numbered[part]),
+                "document": numbers("UInt32", numbers_there[part]),
                 "load": numbers("UInt32", np.full(count, load.load)),
                 "vector": vectors(there.vectors(documents[part])),
             }
-            writer.engine.insert(writer.tables.all(of.table), columns)
-            writer.beat()
+            writer.send([(of.table, columns)])
         loads.finish(load)
-        made.append((load.load, load.size))
+        made.append(load)
     return made
-
-
-def _numbers(reader: ClickHouseIndex) -> dict[str, int]:
-    """The number of each document in ClickHouse."""
-    documents = reader.tables.all("documents")
-    found = reader.ask(
-        sql("SELECT document, docno FROM {all} WHERE {live}", all=documents, live=reader.where()), apart=True
-    )
-    numbers_there = found["document"].tolist() if found else []
-    return dict(zip(found.get("docno", []), numbers_there, strict=True))
-
-
-def _having(reader: ClickHouseIndex, of: VectorSet) -> np.ndarray:
-    """The documents that have a vector already."""
-    if not of.loads:
-        return np.zeros(0, dtype=np.int64)
-    statement = sql(
-        "SELECT document FROM {all} WHERE name = {name} AND load IN {loads}",
-        all=reader.tables.all(of.table),
-        name=of.name,
-        loads=of.loads,
-    )
-    found = reader.ask(statement, apart=True)
-    return np.asarray(found.get("document", ()), dtype=np.int64)
 
 
 log = logging.getLogger(__name__)
@@ -185,9 +159,7 @@ class _Push:
         for attempt in range(ATTEMPTS):
             load = writer.loads.begin(DOCUMENTS, len(part))
             try:
-                for table, columns in rows.all(part, load.first):
-                    writer.engine.insert(writer.tables.all(table), columns)
-                    writer.beat()
+                writer.send(rows.all(part, load.first))
             except RankwellError as error:
                 if attempt == ATTEMPTS - 1:
                     raise

@@ -18,7 +18,7 @@ from rankwell.analysis import Analyzer
 from rankwell.clickhouse.manifest import DOCUMENTS, STALE, Commit, Load, VectorSet
 from rankwell.clickhouse.rows import Builder, BuildOutcome, Share, build, document_hash, prepare
 from rankwell.clickhouse.tables import Layout, metadata_columns
-from rankwell.clickhouse.values import Name, listed, sql
+from rankwell.clickhouse.values import Answer, Name, listed, sql
 from rankwell.clickhouse.writing import Pushed, Writer, purged, writing
 from rankwell.core import Document, ParameterError, Progress, RankwellError
 from rankwell.core.progress import SILENT
@@ -177,9 +177,7 @@ class _Filling:
         """Finish a share, or send it again under other numbers after a failure, as it is unknown what has arrived."""
         writer, error = self._writer, outcome.error
         try:
-            for table, columns in outcome.rows:
-                writer.engine.insert(writer.tables.all(table), columns)
-                writer.beat()
+            writer.send(outcome.rows)
         except RankwellError as broken:
             error = str(broken)
         if not error:
@@ -207,16 +205,12 @@ def _hash(document: Document) -> int:
 
 def _averages(writer: Writer, commit: Commit) -> dict[str, float]:
     """The mean length of each field over the documents with it, as in `Index.average_lengths`."""
-    reader = writer.reader(commit)
-    statement = sql(
-        "SELECT field, count() AS holders, toUInt64(sum(length)) AS tokens FROM {all} "
+    lengths = writer.engine.ask(
+        "SELECT field, count() AS holders, toUInt64(sum(length)) AS tokens FROM {all[documents]} "
         "ARRAY JOIN fields AS field, lengths AS length WHERE {live} GROUP BY field",
-        all=writer.tables.all("documents"),
-        live=reader.where(),
+        live=writer.reader(commit).where(),
     )
-    found = writer.engine.ask(statement)
-    rows = zip(*(map(int, found.get(name, ())) for name in ("field", "holders", "tokens")), strict=True)
-    counts = {field: (holders, tokens) for field, holders, tokens in rows}
+    counts = {field: (holders, tokens) for field, holders, tokens in lengths.rows("field", "holders", "tokens")}
     everything = sum(tokens for _, tokens in counts.values())
     averages = {"": everything / commit.documents if everything else 1.0}
     for place, name in enumerate(commit.fields, 1):
@@ -227,40 +221,34 @@ def _averages(writer: Writer, commit: Commit) -> dict[str, float]:
 
 def _kinds(writer: Writer, commit: Commit) -> dict[str, str]:
     """The kind of each metadata column: text as soon as one document has a value that is not a number."""
-    if not commit.metadata:
-        return {}
-    reader, parts = writer.reader(commit), []
-    for place in range(len(commit.metadata)):
-        number, text = (sql("{name}", name=Name(column)) for column in metadata_columns(place))
-        parts += [
-            sql("countIf(NOT isNaN({number})) AS {name}", number=number, name=Name(f"numbers{place}")),
-            sql(
-                "countIf(isNaN({number}) AND isNotNull({text})) AS {name}",
-                number=number,
-                text=text,
-                name=Name(f"texts{place}"),
-            ),
-        ]
-    documents = writer.tables.all("documents")
-    found = writer.engine.ask(
-        sql("SELECT {parts} FROM {all} WHERE {live}", parts=listed(parts), all=documents, live=reader.where())
-    )
+    counts = [
+        sql(
+            "countIf(NOT isNaN({number})) AS {numbers}, countIf(isNaN({number}) AND isNotNull({text})) AS {texts}",
+            number=Name(metadata_columns(place)[0]),
+            text=Name(metadata_columns(place)[1]),
+            numbers=Name(f"numbers{place}"),
+            texts=Name(f"texts{place}"),
+        )
+        for place in range(len(commit.metadata))
+    ]
+    live = writer.reader(commit).where()
+    answer = Answer()
+    if counts:
+        answer = writer.engine.ask("SELECT {n} FROM {all[documents]} WHERE {live}", n=listed(counts), live=live)
     kinds = {}
     for place, name in enumerate(commit.metadata):
-        if found and int(found[f"texts{place}"][0]):
-            kinds[name] = TEXT
-        else:
-            kinds[name] = NUMBER if found and int(found[f"numbers{place}"][0]) else EMPTY
+        texts, numbers = (bool(answer) and answer.number(f"{kind}{place}") for kind in ("texts", "numbers"))
+        kinds[name] = TEXT if texts else NUMBER if numbers else EMPTY
     return kinds
 
 
 def _counted(writer: Writer, commit: Commit, of: VectorSet) -> VectorSet:
     """The vectors of documents that still exist."""
-    statement = sql(
-        "SELECT count() AS n FROM {all} WHERE name = {name} AND load IN {loads} AND {live}",
-        all=writer.tables.all(of.table),
+    answer = writer.engine.ask(
+        "SELECT count() AS n FROM {table} WHERE name = {name} AND load IN {loads} AND {live}",
+        table=writer.engine.all[of.table],
         name=of.name,
         loads=of.loads or (0,),
         live=writer.reader(commit).where(),
     )
-    return replace(of, count=int(writer.engine.ask(statement)["n"][0]))
+    return replace(of, count=answer.number("n"))

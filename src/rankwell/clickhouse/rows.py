@@ -18,7 +18,7 @@ import orjson
 from rankwell.analysis import Analyzer
 from rankwell.clickhouse.address import EMBEDDED, Address
 from rankwell.clickhouse.engine import Engine, open_engine
-from rankwell.clickhouse.tables import Tables, metadata_columns
+from rankwell.clickhouse.tables import metadata_columns
 from rankwell.clickhouse.values import Column, arrays, numbers, optional_texts, packed, repeated_texts, texts
 from rankwell.core import Document, RankwellError
 from rankwell.core.arrays import Integers
@@ -213,13 +213,9 @@ class Builder:
                 if self.address.scheme == EMBEDDED:
                     kept.append((table, columns))
                 else:
-                    self._engine.insert(self._tables.all(table), columns)
+                    self._engine.insert(self._engine.all[table], columns)
             first += segment.documents
         return BuildOutcome(kept)
-
-    @property
-    def _tables(self) -> Tables:
-        return Tables(self.address.database, self.address.cluster)
 
     @cached_property
     def _engine(self) -> Engine:

@@ -15,22 +15,6 @@ GRAPHS = (25, 8)  # versions with HNSW graphs of vectors
 
 
 @dataclass(frozen=True)
-class Tables:
-    """The names of an index's tables."""
-
-    database: str
-    cluster: str = ""
-
-    def own(self, name: str) -> Sql:
-        """A server's own table."""
-        return sql("{database}.{name}", database=Name(self.database), name=Name(name))
-
-    def all(self, name: str) -> Sql:
-        """The table over all shards."""
-        return self.own(f"{name}_all" if self.cluster else name)
-
-
-@dataclass(frozen=True)
 class Layout:
     """Settings that are fixed when the tables are created."""
 
@@ -39,43 +23,41 @@ class Layout:
     replicated: bool = False
 
 
-def create(engine: Engine, tables: Tables, layout: Layout) -> None:
+def create(engine: Engine, layout: Layout) -> None:
     """Create missing tables on every server."""
     check_hosts(engine)
-    engine.run_each(sql("CREATE DATABASE IF NOT EXISTS {name}", name=Name(tables.database)))
-    for name, statement in _definitions(tables, layout, modern=engine.version[0] >= MODERN).items():
+    engine.run_each("CREATE DATABASE IF NOT EXISTS {name}", name=Name(engine.address.database))
+    for name, statement in _definitions(engine, layout).items():
         engine.run_each(statement)
         if name in SHARDED:
-            _distribute(engine, tables, name)
+            _distribute(engine, name)
 
 
-def create_graph(engine: Engine, tables: Tables, name: str, dimensions: int, *, replicated: bool) -> None:
+def create_graph(engine: Engine, name: str, dimensions: int, *, replicated: bool) -> None:
     """Create a table for vectors with an HNSW graph, on every server."""
-    statement = sql(
+    engine.run_each(
         "CREATE TABLE IF NOT EXISTS {table} (name String, document UInt32, load UInt32, vector Array(Float32), "
         "INDEX near vector TYPE vector_similarity('hnsw', 'cosineDistance', {dimensions})) "
         "ENGINE = {engine} ORDER BY (name, document)",
-        table=tables.own(name),
+        table=engine.own[name],
         dimensions=dimensions,
-        engine=table_engine(tables.database, name, replicated=replicated),
+        engine=_table_engine(engine, name, replicated=replicated),
     )
-    engine.run_each(statement)
-    _distribute(engine, tables, name)
+    _distribute(engine, name)
 
 
-def _distribute(engine: Engine, tables: Tables, name: str) -> None:
+def _distribute(engine: Engine, name: str) -> None:
     """Create the table over all shards, in a cluster."""
-    if tables.cluster:
+    address = engine.address
+    if address.cluster:
         engine.run_each(
-            sql(
-                "CREATE TABLE IF NOT EXISTS {all} AS {own} "
-                "ENGINE = Distributed({cluster}, {database}, {name}, intHash32(document))",
-                all=tables.all(name),
-                own=tables.own(name),
-                cluster=tables.cluster,
-                database=tables.database,
-                name=name,
-            )
+            "CREATE TABLE IF NOT EXISTS {over} AS {of} "
+            "ENGINE = Distributed({cluster}, {database}, {name}, intHash32(document))",
+            over=engine.all[name],
+            of=engine.own[name],
+            cluster=address.cluster,
+            database=address.database,
+            name=name,
         )
 
 
@@ -84,9 +66,9 @@ def check_hosts(engine: Engine) -> None:
     address = engine.address
     if not address.cluster:
         return
-    statement = sql("SELECT count() AS servers FROM system.clusters WHERE cluster = {name}", name=address.cluster)
-    for found in engine.ask_each(statement):
-        servers = int(found["servers"][0])
+    count = "SELECT count() AS servers FROM system.clusters WHERE cluster = {name}"
+    for answer in engine.ask_each(count, name=address.cluster):
+        servers = answer.number("servers")
         if not servers:
             raise RankwellError(f"{address}: expected a cluster {address.cluster!r} in the servers' configuration")
         if servers != len(address.hosts):
@@ -101,7 +83,8 @@ def metadata_columns(place: int) -> tuple[str, str]:
     return f"number{place}", f"text{place}"
 
 
-def _definitions(tables: Tables, layout: Layout, *, modern: bool) -> dict[str, Sql]:
+def _definitions(engine: Engine, layout: Layout) -> dict[str, Sql]:
+    modern = engine.version[0] >= MODERN
     term = Sql("LowCardinality(String)" if modern else "String")
     rising = Sql("UInt32 CODEC(Delta(4), LZ4)" if modern else "UInt32")
     names = map(metadata_columns, range(layout.metadata))
@@ -128,19 +111,19 @@ def _definitions(tables: Tables, layout: Layout, *, modern: bool) -> dict[str, S
     return {
         name: sql(
             "CREATE TABLE IF NOT EXISTS {table} " + definition,
-            table=tables.own(name),
-            engine=table_engine(tables.database, name, replicated=layout.replicated),
+            table=engine.own[name],
+            engine=_table_engine(engine, name, replicated=layout.replicated),
             **values,
         )
         for name, definition in made.items()
     }
 
 
-def table_engine(database: str, name: str, *, replicated: bool) -> Sql:
+def _table_engine(engine: Engine, name: str, *, replicated: bool) -> Sql:
     """The table engine: local to a server, or replicated with a Keeper."""
     if not replicated:
         return Sql("MergeTree")
-    path = f"/clickhouse/rankwell/{database}/{{shard}}/{name}"  # braces: macros of each server
+    path = f"/clickhouse/rankwell/{engine.address.database}/{{shard}}/{name}"  # braces: macros of each server
     return sql("ReplicatedMergeTree({path}, {replica})", path=path, replica="{replica}")
 
 
@@ -153,14 +136,14 @@ def check_keeper(engine: Engine) -> None:
     if not where.cluster:
         raise RankwellError(f"{where}: expected cluster=NAME with replicated=1: one server has no replicas")
     try:
-        engine.ask_each(sql("SELECT count() AS n FROM system.zookeeper WHERE path = {root}", root="/"))
+        engine.ask_each("SELECT count() AS n FROM system.zookeeper WHERE path = '/'")
     except EngineError as error:
         raise RankwellError(
             f"{where}: expected a Keeper in the servers' configuration (<zookeeper>) for replicated=1: {error}"
         ) from error
-    found = engine.ask_each(sql("SELECT macro FROM system.macros WHERE macro IN {names} ORDER BY macro", names=MACROS))
+    found = engine.ask_each("SELECT macro FROM system.macros WHERE macro IN {names} ORDER BY macro", names=MACROS)
     for (host, port), answer in zip(where.hosts, found, strict=True):
-        missing = [name for name in MACROS if name not in answer.get("macro", ())]
+        missing = [name for name in MACROS if name not in answer.column("macro")]
         if missing:
             raise RankwellError(
                 f"{host}:{port}: expected macros shard and replica in its configuration (<macros>) for replicated=1, "
@@ -168,15 +151,13 @@ def check_keeper(engine: Engine) -> None:
             )
 
 
-def is_replicated(engine: Engine, tables: Tables) -> bool:
+def is_replicated(engine: Engine) -> bool:
     """Whether the tables are replicated; raises where the address asks for it and they are not."""
-    statement = sql(
-        "SELECT engine FROM system.tables WHERE database = {database} AND name = {name}",
-        database=tables.database,
-        name="postings",
+    answers = engine.ask_each(
+        "SELECT engine FROM system.tables WHERE database = {database} AND name = 'postings'",
+        database=engine.address.database,
     )
-    kinds = {kind for answer in engine.ask_each(statement) for kind in answer.get("engine", ())}
-    found = any(kind.startswith("Replicated") for kind in kinds)
+    found = any(kind.startswith("Replicated") for answer in answers for kind in answer.column("engine"))
     if engine.address.replicated and not found:
         raise RankwellError(
             f"{engine.address}: expected replicated tables, found plain ones of an earlier push: push into another "
@@ -185,7 +166,7 @@ def is_replicated(engine: Engine, tables: Tables) -> bool:
     return found
 
 
-def catch_up(engine: Engine, tables: Tables, names: Iterable[str]) -> None:
+def catch_up(engine: Engine, names: Iterable[str]) -> None:
     """Wait until every replica has all rows of these tables."""
     for name in names:
-        engine.run_each(sql("SYSTEM SYNC REPLICA {table}", table=tables.own(name)))
+        engine.run_each("SYSTEM SYNC REPLICA {table}", table=engine.own[name])

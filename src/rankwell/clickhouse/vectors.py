@@ -37,6 +37,7 @@ class RemoteEmbeddings:
         self.name, self.model, self.dimensions = about.name, about.model, about.dimensions
         self.count = about.count
         self.connected = about.table != "vectors"  # the engine keeps a graph of them
+        self._table = index.engine.all[about.table]
 
     def __repr__(self) -> str:
         return f"RemoteEmbeddings({self.name!r}, {self.count} vectors of {self.dimensions} numbers by {self.model})"
@@ -107,35 +108,32 @@ class RemoteEmbeddings:
     def _near(self, query: Floats, k: int, allowed: Sql, width: int | None) -> tuple[Integers, Floats] | None:
         """Candidates from the graph, with their exact scores; None where they are too few."""
         asked = k + SPARE
-        statement = sql(
-            "SELECT document FROM {all} WHERE load IN {loads} AND {allowed} "
-            "ORDER BY cosineDistance(vector, {query}) LIMIT {k}",
-            all=self.index.tables.all(self._about.table),
-            loads=self._about.loads or (0,),
-            allowed=allowed,
-            query=_numbers(query),
-            k=asked,
-        )
         settings = {
             "hnsw_candidate_list_size_for_search": max(width or 0, WIDTH, 2 * asked),
             "max_limit_for_vector_search_queries": max(asked * FETCHED, 1000),
             "vector_search_filter_strategy": "postfilter",
             "vector_search_index_fetch_multiplier": float(FETCHED),
         }
-        found = self.index.ask(statement, apart=True, settings=settings)
-        documents = np.asarray(found.get("document", ()), dtype=np.int64)
+        documents = self.index.ask(
+            "SELECT document FROM {table} WHERE load IN {loads} AND {allowed} "
+            "ORDER BY cosineDistance(vector, {query}) LIMIT {k}",
+            apart=True,
+            settings=settings,
+            table=self._table,
+            loads=self._about.loads or (0,),
+            allowed=allowed,
+            query=_numbers(query),
+            k=asked,
+        ).integers("document")
         if len(documents) < min(k, self.count):
             return None
         chosen = sql("{allowed} AND document IN {numbers}", allowed=allowed, numbers=tuple(documents.tolist()))
-        exact = self.index.ask(self._statement(query, len(documents), chosen), apart=True)
-        return np.asarray(exact["document"], dtype=np.int64), np.asarray(exact["score"], dtype=np.float32)
+        return self._compared(query, len(documents), chosen)
 
     def _nearest(self, query: Floats, k: int, allowed: Sql) -> tuple[Integers, Floats]:
         """The k nearest, or more where some have the same score as the last."""
         for asked in _more(k):
-            found = self.index.ask(self._statement(query, asked, allowed), apart=True)
-            documents = np.asarray(found.get("document", ()), dtype=np.int64)
-            scores = np.asarray(found.get("score", ()), dtype=np.float32)
+            documents, scores = self._compared(query, asked, allowed)
             if len(scores) < asked:
                 break
             last = np.partition(scores, len(scores) - k)[len(scores) - k]
@@ -143,19 +141,22 @@ class RemoteEmbeddings:
                 break
         return documents, scores
 
-    def _statement(self, query: Floats, k: int, allowed: Sql) -> Sql:
+    def _compared(self, query: Floats, k: int, allowed: Sql) -> tuple[Integers, Floats]:
+        """The k nearest of these documents, and their exact scores."""
         modern = self.index.engine.version[0] >= PRODUCT
         product = "dotProduct(vector, {numbers})" if modern else "arraySum((x, y) -> x * y, vector, {numbers})"
-        return sql(
-            "SELECT document, toFloat32({product}) AS score FROM {all} "
+        answer = self.index.ask(
+            "SELECT document, toFloat32({product}) AS score FROM {table} "
             "WHERE name = {name} AND load IN {loads} AND {allowed} ORDER BY score DESC LIMIT {k}",
+            apart=True,
             product=sql(product, numbers=_numbers(query)),
-            all=self.index.tables.all(self._about.table),
+            table=self._table,
             name=self.name,
             loads=self._about.loads or (0,),
             allowed=allowed,
             k=k,
         )
+        return answer.integers("document"), answer.floats("score")
 
 
 def _numbers(query: Floats) -> Sql:
