@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import logging
 import random
@@ -9,7 +10,6 @@ import ssl
 import time
 import weakref
 from collections.abc import Iterator, Mapping
-from threading import Lock
 from typing import Any
 from urllib.parse import urlencode
 
@@ -36,63 +36,20 @@ READING: Settings = {**LARGE, "wait_end_of_query": 1}  # so that an error half-w
 OK = 200
 
 
-class Connections:
-    """Idle connections by server."""
-
-    def __init__(self, address: Address) -> None:
-        self._address, self._context = address, _context(address)
-        self._idle: dict[Host, list[Connection]] = {}
-        self._lock = Lock()
-        weakref.finalize(self, _close, self._idle)
-
-    def idle(self, host: Host) -> Connection | None:
-        """A used connection, if any; the server may have closed it in the meantime."""
-        with self._lock:
-            waiting = self._idle.get(host)
-            return waiting.pop() if waiting else None
-
-    def fresh(self, host: Host) -> Connection:
-        """Open a new connection."""
-        timeout = self._address.connect
-        if self._context is None:
-            made = http.client.HTTPConnection(*host, timeout=timeout)
-        else:
-            made = http.client.HTTPSConnection(*host, timeout=timeout, context=self._context)
-        try:
-            made.connect()
-        except BaseException:
-            made.close()
-            raise
-        return made
-
-    def give_back(self, host: Host, connection: Connection) -> None:
-        """Return a connection for reuse."""
-        with self._lock:
-            self._idle.setdefault(host, []).append(connection)
-
-
-def _close(idle: dict[Host, list[Connection]]) -> None:
-    for connections in idle.values():
-        for connection in connections:
-            connection.close()
-
-
-def _context(address: Address) -> ssl.SSLContext | None:
-    if address.scheme != SECURE:
-        return None
-    try:
-        return ssl.create_default_context(cafile=address.ca or None)
-    except (OSError, ssl.SSLError) as error:
-        raise RankwellError(f"{address.ca}: expected a file of certificates: {error}") from error
-
-
 class HttpEngine(Engine):
     """The servers of an address over HTTP."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(address)
-        self._connections = Connections(address)
+        self._context: ssl.SSLContext | None = None
+        if address.scheme == SECURE:
+            try:
+                self._context = ssl.create_default_context(cafile=address.ca or None)
+            except (OSError, ssl.SSLError) as error:
+                raise RankwellError(f"{address.ca}: expected a file of certificates: {error}") from error
         self._avoided: dict[Host, float] = {}
+        self._idle: dict[Host, list[Connection]] = {host: [] for host in self.hosts}
+        weakref.finalize(self, _close, self._idle)
 
     def ask(self, statement: str | Sql, settings: Settings | None = None, /, **values: Any) -> Answer:
         """Try until a server answers. A shard that is down is skipped only where the address allows it."""
@@ -203,35 +160,57 @@ class HttpEngine(Engine):
         """Send one request; on a new connection where the server has closed a reused one."""
         path = "/?" + urlencode({"database": "system", **settings})
         where = f"{self.address.scheme}://{host[0]}:{host[1]}/{self.address.database}"
-        # Rows are sent once, and therefore never on a reused connection.
-        used = None if "query" in settings else self._connections.idle(host)
+        used = None
+        if "query" not in settings:  # rows are sent once, and therefore never on a reused connection
+            with contextlib.suppress(IndexError):
+                used = self._idle[host].pop()
         try:
             if used is not None:
                 try:
                     status, data = self._exchange(used, path, body, patience)
                 except (ConnectionError, http.client.HTTPException):
-                    used = None
+                    used = None  # the server has closed it
             if used is None:
-                used = self._connections.fresh(host)
+                used = self._connect(host)
                 status, data = self._exchange(used, path, body, patience)
         except (OSError, http.client.HTTPException) as error:
             raise UnreachableError(f"{where}: {_reason(error)}") from error
-        self._connections.give_back(host, used)
+        self._idle[host].append(used)
         if status != OK:
             raise engine_error(where, data.decode("utf-8", "replace"))
         return data
 
+    def _connect(self, host: Host) -> Connection:
+        if self._context is None:
+            connection = Connection(*host, timeout=self.address.connect)
+        else:
+            connection = http.client.HTTPSConnection(*host, timeout=self.address.connect, context=self._context)
+        with _closed_on_failure(connection):
+            connection.connect()
+        return connection
+
     def _exchange(self, connection: Connection, path: str, body: bytes, patience: float) -> tuple[int, bytes]:
-        """Send and receive; close a connection that fails."""
         headers = {"X-ClickHouse-User": self.address.user, "X-ClickHouse-Key": self.address.password}
-        try:
+        with _closed_on_failure(connection):
             connection.sock.settimeout(self.address.timeout * patience)
             connection.request("POST", path, body, headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
-        except BaseException:
+
+
+@contextlib.contextmanager
+def _closed_on_failure(connection: Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _close(idle: dict[Host, list[Connection]]) -> None:
+    for connections in idle.values():
+        for connection in connections:
             connection.close()
-            raise
 
 
 def _query(statement: Sql) -> bytes:

@@ -57,7 +57,11 @@ class Commit:
 
     def fingerprint(self) -> str:
         """A fingerprint of the content."""
-        return hashlib.sha256(_written(self)).hexdigest()
+        return hashlib.sha256(self.written()).hexdigest()
+
+    def written(self) -> bytes:
+        """The commit as it is stored."""
+        return orjson.dumps({"version": VERSION, **asdict(self)})
 
     def space(self, name: str) -> int | None:
         """The number of a field in `postings`; None for an unknown field."""
@@ -85,15 +89,6 @@ def read_last_commit(engine: Engine) -> Commit | None:
     if any(orjson.loads(text)["version"] < OLDEST_WRITTEN for answer in answers for text in answer.column("manifest")):
         raise RankwellError(f"{engine.address}: was filled by an earlier Rankwell: push into another database")
     return _last(answers, engine)
-
-
-def text_of(commit: Commit) -> str:
-    """The commit as stored text."""
-    return _written(commit).decode()
-
-
-def _written(commit: Commit) -> bytes:
-    return orjson.dumps({"version": VERSION, **asdict(commit)})
 
 
 def _last(answers: Sequence[Answer], engine: Engine) -> Commit | None:

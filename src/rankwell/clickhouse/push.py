@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rankwell.clickhouse.manifest import DOCUMENTS, STALE, VECTORS, Commit, Load, VectorSet
-from rankwell.clickhouse.rows import Hashes, SegmentRows, document_hashes
+from rankwell.clickhouse.rows import SegmentRows, document_hashes
 from rankwell.clickhouse.tables import GRAPHS, Layout, create_graph
 from rankwell.clickhouse.values import numbers, texts, vectors
 from rankwell.clickhouse.writing import Pushed, Writer, purged, writing
@@ -108,83 +108,64 @@ def push(
     see the commit before. A load of `load` documents is complete or not as a whole; a writer without a heartbeat for
     `stale` seconds counts as dead. With `purge` the rows of deleted documents are removed permanently.
     """
-    layout = Layout(len(index.metadata), positions=index.positions)
-    with writing(address, layout, stale) as writer:
-        done = _Push(index, writer, load)(progress)
+    with writing(address, Layout(len(index.metadata), positions=index.positions), stale) as writer:
+        done = _push(index, writer, load, progress)
         return purged(writer, done) if purge else done
 
 
-class _Push:
-    """One push, while the lock is held."""
-
-    def __init__(self, index: Index, writer: Writer, size: int) -> None:
-        self._index, self._writer, self._size = index, writer, size
-        self._commit = _settled(index, writer)
-
-    def __call__(self, progress: Progress) -> Pushed:
-        index, writer = self._index, self._writer
-        last = writer.last
-        source = fingerprint([index.fingerprint(), [there.fingerprint() for there in embeddings_of(index)]])
-        if last is not None and last.source == source:
-            writer.publish(last)
-            return Pushed(last.commit, 0, 0, 0, last.documents)
-        hashes = document_hashes(index)
-        wanted = np.flatnonzero(index.live)
-        _check_hashes(hashes[wanted])
-        there, their_hashes = writer.there(self._commit)
-        added = wanted[~np.isin(hashes[wanted], their_hashes)]
-        gone = there[~np.isin(their_hashes, hashes[wanted])]
-        progress.total = len(added)
-        self._add(added, hashes, progress)
-        commit = writer.bury(replace(writer.seen(self._commit), source=source), gone)
-        writer.catch_up(commit)
-        sets, vectors = push_vectors(index, writer, commit)
-        commit = replace(commit, vectors=sets)
-        writer.commit(commit)
-        return Pushed(commit.commit, len(added), len(gone), vectors, commit.documents)
-
-    def _add(self, added: Integers, hashes: Hashes, progress: Progress) -> None:
-        """Send documents, load by load."""
-        for segment, base in self._index.segments:
-            own = added[(added >= base) & (added < base + segment.documents)] - base
-            rows = SegmentRows(self._index, segment, base, self._writer.fields.spaces, hashes)
-            for start in range(0, len(own), self._size):
-                part = own[start : start + self._size]
-                self._load(rows, part)
-                progress.advance(len(part))
-
-    def _load(self, rows: SegmentRows, part: Integers) -> None:
-        """Send one load; again under other numbers where the connection breaks."""
-        writer = self._writer
-        for attempt in range(ATTEMPTS):
-            load = writer.loads.begin(DOCUMENTS, len(part))
-            try:
-                writer.send(rows.all(part, load.first))
-            except RankwellError as error:
-                if attempt == ATTEMPTS - 1:
-                    raise
-                log.warning("%s; these documents are sent again", error)
-            else:
-                writer.loads.finish(load)
-                return
+def _push(index: Index, writer: Writer, size: int, progress: Progress) -> Pushed:
+    """Push while the lock is held."""
+    following = _following(index, writer)
+    source = fingerprint([index.fingerprint(), [there.fingerprint() for there in embeddings_of(index)]])
+    if writer.last is not None and writer.last.source == source:
+        return writer.unchanged(writer.last)
+    hashes = document_hashes(index)
+    wanted = np.flatnonzero(index.live)
+    if len(np.unique(hashes[wanted])) != len(wanted):
+        raise RankwellError("index: two documents have the same hash of 64 bits: change one of them by a character")
+    there, their_hashes = writer.there(following)
+    added = wanted[~np.isin(hashes[wanted], their_hashes)]
+    gone = there[~np.isin(their_hashes, hashes[wanted])]
+    progress.total = len(added)
+    for segment, base in index.segments:
+        own = added[(added >= base) & (added < base + segment.documents)] - base
+        rows = SegmentRows(index, segment, base, writer.fields.spaces, hashes)
+        for start in range(0, len(own), size):
+            part = own[start : start + size]
+            _send_documents(writer, rows, part)
+            progress.advance(len(part))
+    commit = writer.bury(replace(writer.seen(following), source=source), gone)
+    writer.catch_up(commit)
+    sets, vectors = push_vectors(index, writer, commit)
+    commit = replace(commit, vectors=sets)
+    writer.commit(commit)
+    return Pushed(commit.commit, len(added), len(gone), vectors, commit.documents)
 
 
-def _settled(index: Index, writer: Writer) -> Commit:
+def _send_documents(writer: Writer, rows: SegmentRows, part: Integers) -> None:
+    """Send one load; again under other numbers where the connection breaks."""
+    for attempt in range(1, ATTEMPTS + 1):
+        load = writer.loads.begin(DOCUMENTS, len(part))
+        try:
+            writer.send(rows.all(part, load.first))
+        except RankwellError as error:
+            if attempt == ATTEMPTS:
+                raise
+            log.warning("%s; these documents are sent again", error)
+        else:
+            writer.loads.finish(load)
+            return
+
+
+def _following(index: Index, writer: Writer) -> Commit:
     """The next commit, as far as it follows from the index alone."""
-    made = writer.following(index.analyzer.config(), index.metadata, positions=index.positions)
     kinds = {}
     for name in index.metadata:
         column = index.columns[name]
-        if not isinstance(column, NumberColumn):
-            kinds[name] = TEXT
-        else:
-            kinds[name] = NUMBER if (~np.isnan(column.numbers[index.live])).any() else EMPTY
+        empty = isinstance(column, NumberColumn) and np.isnan(column.numbers[index.live]).all()
+        kinds[name] = EMPTY if empty else NUMBER if isinstance(column, NumberColumn) else TEXT
+    made = writer.following(index.analyzer.config(), index.metadata, positions=index.positions)
     writer.fields.give(index.fields)
     fields = writer.fields.names
     averages = {**dict.fromkeys(fields, 1.0), **index.average_lengths}
     return replace(made, fields=fields, metadata=kinds, documents=len(index), averages=averages)
-
-
-def _check_hashes(hashes: Hashes) -> None:
-    if len(np.unique(hashes)) != len(hashes):
-        raise RankwellError("index: two documents have the same hash of 64 bits: change one of them by a character")

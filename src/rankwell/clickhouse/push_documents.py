@@ -16,7 +16,7 @@ import numpy as np
 
 from rankwell.analysis import Analyzer
 from rankwell.clickhouse.manifest import DOCUMENTS, STALE, Commit, Load, VectorSet
-from rankwell.clickhouse.rows import Builder, BuildOutcome, Share, build, document_hash, prepare
+from rankwell.clickhouse.rows import Builder, BuildOutcome, Share, document_hash
 from rankwell.clickhouse.tables import Layout, metadata_columns
 from rankwell.clickhouse.values import Answer, Name, listed, sql
 from rankwell.clickhouse.writing import Pushed, Writer, purged, writing
@@ -66,8 +66,8 @@ def push_documents(
     with writing(address, Layout(len(names), positions=positions), stale) as writer:
         commit = writer.following(config, names, positions=positions)
         builder = Builder(writer.engine.address, config, names, positions)
-        filling = _Filling(writer, builder, commit)
-        filling.fill(_portions(following, load), workers or os.cpu_count() or 1, progress)
+        filling = _Filling(writer, builder, commit, progress)
+        filling.fill(_portions(following, load), workers or os.cpu_count() or 1)
         done = filling.finish()
         return purged(writer, done) if purge else done
 
@@ -85,46 +85,45 @@ class _Waiting:
 class _Filling:
     """One push, while the lock is held."""
 
-    def __init__(self, writer: Writer, builder: Builder, commit: Commit) -> None:
-        self._writer, self._builder, self._commit = writer, builder, commit
+    def __init__(self, writer: Writer, builder: Builder, commit: Commit, progress: Progress) -> None:
+        self._writer, self._builder, self._commit, self._progress = writer, builder, commit, progress
         numbers, hashes = writer.there(commit)
         order = np.argsort(hashes)
         self._there, self._hashes = numbers[order], hashes[order]
         self._wanted = np.zeros(len(order), dtype=bool)
+        self._pool: Executor | None = None
         self._waiting: dict[Future[BuildOutcome], _Waiting] = {}
         self._added = self._count = 0
 
-    def fill(self, portions: Iterator[list[Document]], workers: int, progress: Progress) -> None:
+    def fill(self, portions: Iterator[list[Document]], workers: int) -> None:
         """Send the missing documents; a single portion needs no worker process."""
         first = list(islice(portions, 2))
         if workers == 1 or len(first) == 1:
             for portion in chain(first, portions):
-                self._take(portion, None, progress)
+                self._take(portion)
             return
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, context, prepare, (self._builder,)) as pool:
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as self._pool:
             try:
                 for portion in chain(first, portions):
-                    self._take(portion, pool, progress)
+                    self._take(portion)
                     while len(self._waiting) > AHEAD * workers:
-                        self._collect(pool, progress)
+                        self._collect()
                 while self._waiting:
-                    self._collect(pool, progress)
+                    self._collect()
             except BrokenProcessPool:
                 raise RankwellError(
                     f"{self._writer.engine.address}: a worker died (too little memory?); what was sent is kept, and "
                     "the same push goes on from there"
                 ) from None
             finally:
-                pool.shutdown(cancel_futures=True)
+                self._pool.shutdown(cancel_futures=True)
 
     def finish(self) -> Pushed:
         """Commit, if anything has changed."""
         writer, last = self._writer, self._writer.last
         gone = self._there[~self._wanted]
         if last is not None and not self._added and not len(gone) and last.limit == writer.loads.limit:
-            writer.publish(last)
-            return Pushed(last.commit, 0, 0, 0, last.documents)
+            return writer.unchanged(last)
         commit = writer.bury(replace(writer.seen(self._commit), fields=writer.fields.names, source=""), gone)
         writer.catch_up(commit)
         commit = replace(commit, documents=self._count)
@@ -133,7 +132,7 @@ class _Filling:
         writer.commit(commit)
         return Pushed(commit.commit, self._added, len(gone), 0, commit.documents)
 
-    def _take(self, portion: list[Document], pool: Executor | None, progress: Progress) -> None:
+    def _take(self, portion: list[Document]) -> None:
         """Record the existing documents, and send the rest. Ids that occur in two portions are detected at the end."""
         if len({document.id for document in portion}) < len(portion):
             twice = Counter(document.id for document in portion).most_common(1)[0][0]
@@ -147,45 +146,43 @@ class _Filling:
         self._count += len(portion)
         self._added += len(new)
         if not new:
-            progress.advance(len(portion))
+            self._progress.advance(len(portion))
             return
         self._writer.fields.give(name for document in new for name, text in document.fields.items() if text)
-        self._send(new, pool, progress, 0, len(portion))
+        self._send(new, 1, len(portion))
 
-    def _send(
-        self, documents: list[Document], pool: Executor | None, progress: Progress, attempt: int, whole: int
-    ) -> None:
+    def _send(self, documents: list[Document], attempt: int, whole: int) -> None:
         """Send by a worker, or in this process."""
         writer = self._writer
         waiting = _Waiting(documents, writer.loads.begin(DOCUMENTS, len(documents)), attempt, whole)
         plain = [(of.id, dict(of.fields), dict(of.metadata)) for of in documents]
         share = Share(plain, writer.fields.spaces, waiting.load.first)
         writer.beat()
-        if pool is None:
-            self._end(waiting, self._builder(share), pool, progress)
+        if self._pool is None:
+            self._end(waiting, self._builder(share))
         else:
-            self._waiting[pool.submit(build, share)] = waiting
+            self._waiting[self._pool.submit(self._builder, share)] = waiting
 
-    def _collect(self, pool: Executor, progress: Progress) -> None:
+    def _collect(self) -> None:
         """Handle finished shares."""
         done, _ = wait(self._waiting, timeout=PATIENCE, return_when=FIRST_COMPLETED)
         self._writer.beat()
         for future in done:
-            self._end(self._waiting.pop(future), future.result(), pool, progress)
+            self._end(self._waiting.pop(future), future.result())
 
-    def _end(self, of: _Waiting, outcome: BuildOutcome, pool: Executor | None, progress: Progress) -> None:
+    def _end(self, of: _Waiting, outcome: BuildOutcome) -> None:
         """Finish a share, or send it again under other numbers after a failure, as it is unknown what has arrived."""
-        writer, error = self._writer, outcome.error
+        error = outcome.error
         try:
-            writer.send(outcome.rows)
+            self._writer.send(outcome.rows)
         except RankwellError as broken:
             error = str(broken)
         if not error:
-            writer.loads.finish(of.load)
-            progress.advance(of.whole)
-        elif of.attempt + 1 < ATTEMPTS:
+            self._writer.loads.finish(of.load)
+            self._progress.advance(of.whole)
+        elif of.attempt < ATTEMPTS:
             log.warning("%s; these documents are sent again", error)
-            self._send(of.documents, pool, progress, of.attempt + 1, of.whole)
+            self._send(of.documents, of.attempt + 1, of.whole)
         else:
             raise RankwellError(error)
 

@@ -7,7 +7,7 @@ import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -213,26 +213,13 @@ class Builder:
                 if self.address.scheme == EMBEDDED:
                     kept.append((table, columns))
                 else:
-                    self._engine.insert(self._engine.all[table], columns)
+                    engine = _engine_at(self.address)
+                    engine.insert(engine.all[table], columns)
             first += segment.documents
         return BuildOutcome(kept)
 
-    @cached_property
-    def _engine(self) -> Engine:
-        return open_engine(self.address)
 
-
-_builder: Builder | None = None
-
-
-def prepare(builder: Builder) -> None:
-    """Initialise a worker process."""
-    global _builder  # noqa: PLW0603 -- what a worker process is for
-    _builder = builder
-
-
-def build(share: Share) -> BuildOutcome:
-    """Build a share in a worker process."""
-    if _builder is None:
-        raise RuntimeError("expected a worker that was prepared")
-    return _builder(share)
+@lru_cache(maxsize=1)
+def _engine_at(address: Address) -> Engine:
+    """The engine of a worker process, which keeps its connections."""
+    return open_engine(address)

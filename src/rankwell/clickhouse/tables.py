@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from rankwell.clickhouse.engine import Engine, EngineError
 from rankwell.clickhouse.values import Name, Sql, sql
 from rankwell.core import RankwellError
 
-SHARDED = ("postings", "documents", "stored", "vectors", "dead")
 MODERN = 20  # versions with codecs and dictionaries for columns
 GRAPHS = (25, 8)  # versions with HNSW graphs of vectors
+DEFINITIONS = {
+    "postings": "(field UInt16, term {term}, document {rising}, frequency UInt32, length UInt32{positions}) "
+    "ENGINE = {engine} ORDER BY (field, term, document)",
+    "documents": "(document UInt32, docno String, hash UInt64, fields Array(UInt16), lengths Array(UInt32)"
+    "{columns}) ENGINE = {engine} ORDER BY document SETTINGS index_granularity = 512",
+    "stored": "(docno String, document UInt32, body String) "
+    "ENGINE = {engine} ORDER BY docno SETTINGS index_granularity = 64",
+    "vectors": "(name String, document UInt32, load UInt32, vector Array(Float32){graph}) "
+    "ENGINE = {engine} ORDER BY (name, document)",
+    "dead": "(document UInt32, batch UInt32) ENGINE = {engine} ORDER BY (batch, document)",
+    "terms": "(commit UInt32, field UInt16, term String, documents UInt32) "
+    "ENGINE = MergeTree PARTITION BY commit ORDER BY (field, term) SETTINGS index_granularity = 512",
+    "loads": "(load UInt32, kind String, first UInt32, size UInt32, finished UInt8) ENGINE = MergeTree ORDER BY load",
+    "fields": "(place UInt16, name String) ENGINE = MergeTree ORDER BY place",
+    "commits": "(commit UInt32, manifest String) ENGINE = MergeTree ORDER BY commit",
+}
+"""The tables; those with `{engine}` are spread over the shards, the others are the same on every server."""
+SHARDED = tuple(name for name, definition in DEFINITIONS.items() if "{engine}" in definition)
 
 
 @dataclass(frozen=True)
@@ -27,29 +45,35 @@ def create(engine: Engine, layout: Layout) -> None:
     """Create missing tables on every server."""
     check_hosts(engine)
     engine.run_each("CREATE DATABASE IF NOT EXISTS {name}", name=Name(engine.address.database))
-    for name, statement in _definitions(engine, layout).items():
-        engine.run_each(statement)
-        if name in SHARDED:
-            _distribute(engine, name)
+    modern = engine.version[0] >= MODERN
+    names = map(metadata_columns, range(layout.metadata))
+    values = {
+        "term": Sql("LowCardinality(String)" if modern else "String"),
+        "rising": Sql("UInt32 CODEC(Delta(4), LZ4)" if modern else "UInt32"),
+        "positions": Sql(", positions Array(UInt32)" if layout.positions else ""),
+        "columns": Sql("".join(f", {number} Float64, {text} Nullable(String)" for number, text in names)),
+        "graph": Sql(""),
+    }
+    for name, definition in DEFINITIONS.items():
+        _create(engine, name, definition, replicated=layout.replicated, **values)
 
 
 def create_graph(engine: Engine, name: str, dimensions: int, *, replicated: bool) -> None:
     """Create a table for vectors with an HNSW graph, on every server."""
-    engine.run_each(
-        "CREATE TABLE IF NOT EXISTS {table} (name String, document UInt32, load UInt32, vector Array(Float32), "
-        "INDEX near vector TYPE vector_similarity('hnsw', 'cosineDistance', {dimensions})) "
-        "ENGINE = {engine} ORDER BY (name, document)",
-        table=engine.own[name],
-        dimensions=dimensions,
-        engine=_table_engine(engine, name, replicated=replicated),
-    )
-    _distribute(engine, name)
+    index = ", INDEX near vector TYPE vector_similarity('hnsw', 'cosineDistance', {dimensions})"
+    graph = sql(index, dimensions=dimensions)
+    _create(engine, name, DEFINITIONS["vectors"], replicated=replicated, graph=graph)
 
 
-def _distribute(engine: Engine, name: str) -> None:
-    """Create the table over all shards, in a cluster."""
-    address = engine.address
-    if address.cluster:
+def _create(engine: Engine, name: str, definition: str, *, replicated: bool, **values: Any) -> None:
+    """Create a table on every server, and in a cluster the table over all shards."""
+    address, kind = engine.address, Sql("MergeTree")
+    if replicated:
+        path = f"/clickhouse/rankwell/{address.database}/{{shard}}/{name}"  # braces: macros of each server
+        kind = sql("ReplicatedMergeTree({path}, {replica})", path=path, replica="{replica}")
+    beginning = "CREATE TABLE IF NOT EXISTS {table} "
+    engine.run_each(beginning + definition, table=engine.own[name], engine=kind, **values)
+    if address.cluster and "{engine}" in definition:
         engine.run_each(
             "CREATE TABLE IF NOT EXISTS {over} AS {of} "
             "ENGINE = Distributed({cluster}, {database}, {name}, intHash32(document))",
@@ -81,50 +105,6 @@ def check_hosts(engine: Engine) -> None:
 def metadata_columns(place: int) -> tuple[str, str]:
     """The columns of the metadata of that number: as number and as text."""
     return f"number{place}", f"text{place}"
-
-
-def _definitions(engine: Engine, layout: Layout) -> dict[str, Sql]:
-    modern = engine.version[0] >= MODERN
-    term = Sql("LowCardinality(String)" if modern else "String")
-    rising = Sql("UInt32 CODEC(Delta(4), LZ4)" if modern else "UInt32")
-    names = map(metadata_columns, range(layout.metadata))
-    columns = [f", {number} Float64, {text} Nullable(String)" for number, text in names]
-    made = {
-        "postings": "(field UInt16, term {term}, document {rising}, frequency UInt32, length UInt32{positions}) "
-        "ENGINE = {engine} ORDER BY (field, term, document)",
-        "documents": "(document UInt32, docno String, hash UInt64, fields Array(UInt16), lengths Array(UInt32)"
-        "{columns}) ENGINE = {engine} ORDER BY document SETTINGS index_granularity = 512",
-        "stored": "(docno String, document UInt32, body String) "
-        "ENGINE = {engine} ORDER BY docno SETTINGS index_granularity = 64",
-        "vectors": "(name String, document UInt32, load UInt32, vector Array(Float32)) "
-        "ENGINE = {engine} ORDER BY (name, document)",
-        "dead": "(document UInt32, batch UInt32) ENGINE = {engine} ORDER BY (batch, document)",
-        "terms": "(commit UInt32, field UInt16, term String, documents UInt32) "
-        "ENGINE = MergeTree PARTITION BY commit ORDER BY (field, term) SETTINGS index_granularity = 512",
-        "loads": "(load UInt32, kind String, first UInt32, size UInt32, finished UInt8) "
-        "ENGINE = MergeTree ORDER BY load",
-        "fields": "(place UInt16, name String) ENGINE = MergeTree ORDER BY place",
-        "commits": "(commit UInt32, manifest String) ENGINE = MergeTree ORDER BY commit",
-    }
-    positions = Sql(", positions Array(UInt32)" if layout.positions else "")
-    values = {"term": term, "rising": rising, "columns": Sql("".join(columns)), "positions": positions}
-    return {
-        name: sql(
-            "CREATE TABLE IF NOT EXISTS {table} " + definition,
-            table=engine.own[name],
-            engine=_table_engine(engine, name, replicated=layout.replicated),
-            **values,
-        )
-        for name, definition in made.items()
-    }
-
-
-def _table_engine(engine: Engine, name: str, *, replicated: bool) -> Sql:
-    """The table engine: local to a server, or replicated with a Keeper."""
-    if not replicated:
-        return Sql("MergeTree")
-    path = f"/clickhouse/rankwell/{engine.address.database}/{{shard}}/{name}"  # braces: macros of each server
-    return sql("ReplicatedMergeTree({path}, {replica})", path=path, replica="{replica}")
 
 
 MACROS = ("replica", "shard")

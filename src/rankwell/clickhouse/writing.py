@@ -14,7 +14,7 @@ import numpy as np
 from rankwell.clickhouse.address import parse_address
 from rankwell.clickhouse.engine import Engine, open_engine
 from rankwell.clickhouse.index import ClickHouseIndex
-from rankwell.clickhouse.manifest import DOCUMENTS, Commit, Fields, Loads, PushLock, read_last_commit, text_of
+from rankwell.clickhouse.manifest import DOCUMENTS, Commit, Fields, Loads, PushLock, read_last_commit
 from rankwell.clickhouse.rows import Hashes, Rows
 from rankwell.clickhouse.tables import MODERN, SHARDED, Layout, catch_up, check_keeper, create, is_replicated
 from rankwell.clickhouse.values import Sql, joined, numbers, sql, texts
@@ -134,6 +134,11 @@ class Writer:
         self._count_terms(commit)
         self.publish(commit)
 
+    def unchanged(self, last: Commit) -> Pushed:
+        """The outcome where the last commit has everything; it is published again, as a writer may have died."""
+        self.publish(last)
+        return Pushed(last.commit, 0, 0, 0, last.documents)
+
     def _check_replicas(self, commit: Commit) -> None:
         """Check that every replica has all rows of its shard, or results would depend on the answering server."""
         address = self.engine.address
@@ -160,7 +165,7 @@ class Writer:
         """Write the commit to every server that does not have it yet."""
         known = "SELECT count() AS n FROM {own[commits]} WHERE commit = {commit}"
         if not all(answer.number("n") for answer in self.engine.ask_each(known, commit=commit.commit)):
-            columns = {"commit": numbers("UInt32", [commit.commit]), "manifest": texts([text_of(commit)])}
+            columns = {"commit": numbers("UInt32", [commit.commit]), "manifest": texts([commit.written().decode()])}
             self.engine.insert_each(self.engine.own["commits"], columns)
         self.last = commit
 
