@@ -20,9 +20,8 @@ from rankwell.core.run import Values
 from rankwell.index import Index, Mask, in_folder
 from rankwell.index.postings import triples_of
 from rankwell.index.segment import Segment
-from rankwell.retrieve.bm25 import BM25
-from rankwell.retrieve.candidates import filtered, matched, parse_match
-from rankwell.retrieve.expansion import TermWeights, query_texts
+from rankwell.retrieve.bm25 import BM25, TermWeights
+from rankwell.retrieve.candidates import filtered, matched, parse_match, query_texts
 from rankwell.retrieve.matching import AnyTerm, Asked, Match
 
 CHUNK = 1 << 22  # postings processed at once
