@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwell.doctor import BROKEN, GOOD, NOTE, CheckupSection, Finding, checkup, examine, packages
+from rankwell.doctor import BROKEN, GOOD, NOTE, Finding, checkup, examine, packages
 from rankwell.doctor.machine import core_share, folder_size, int8_products, memory_limit
 from rankwell.doctor.packages import EXTRAS, is_older, parse_requirements
 
@@ -97,7 +97,7 @@ def test_a_damaged_model_is_found(damage: str, models: Path, tmp_path: Path, mon
 
 
 def test_a_part_that_cannot_be_looked_at_is_said_and_the_others_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def falls_over() -> CheckupSection:
+    def falls_over() -> list[Finding]:
         raise OSError("the disk is on fire")
 
     monkeypatch.setattr(checkup, "LOOKS", (("Home", falls_over), *checkup.LOOKS[:1]))
@@ -185,7 +185,7 @@ def test_the_size_of_a_folder_is_that_of_its_files(tmp_path: Path) -> None:
 def test_a_package_that_does_not_load_is_broken_and_named(tmp_path: Path) -> None:
     (tmp_path / "tokenizers.py").write_text("raise ImportError('libfoo.so: cannot open shared object file')")
     program = "import sys; sys.path.insert(0, sys.argv[1]); import rankwell.doctor.packages as p\n"
-    program += "print([(f.name, str(f), f.way_out) for f in p.packages().findings if f.state == 'broken'])"
+    program += "print([(f.name, str(f), f.way_out) for f in p.packages() if f.state == 'broken'])"
     command = [sys.executable, "-c", program, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "libfoo.so: cannot open shared object file" in done.stdout

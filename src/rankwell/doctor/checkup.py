@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rankwell.doctor.machine import BROKEN, NOTE, CheckupSection, Finding, kernels, machine, places
+from rankwell.doctor.machine import BROKEN, NOTE, CheckupSection, Finding, first_line, kernels, machine, places
 from rankwell.doctor.packages import extras, models, packages
 
-LOOKS: tuple[tuple[str, Callable[[], CheckupSection]], ...] = (
+LOOKS: tuple[tuple[str, Callable[[], list[Finding]]], ...] = (
     ("Versions", packages),
     ("Extras", extras),
     ("Machine", machine),
@@ -28,43 +28,33 @@ class Checkup:
     @property
     def broken(self) -> list[Finding]:
         """The findings that must be fixed."""
-        return [finding for section in self.sections for finding in section.findings if finding.state == BROKEN]
+        return self._findings(BROKEN)
 
     @property
     def notes(self) -> list[Finding]:
         """The findings that could be better."""
-        return [finding for section in self.sections for finding in section.findings if finding.state == NOTE]
+        return self._findings(NOTE)
+
+    def _findings(self, state: str) -> list[Finding]:
+        return [finding for section in self.sections for finding in section.findings if finding.state == state]
 
     def as_dict(self) -> dict[str, Any]:
         """The findings for JSON."""
-        return {
-            "ok": not self.broken,
-            **{
-                section.title.lower(): {
-                    finding.name: {
-                        "value": finding.value,
-                        "says": str(finding),
-                        "state": finding.state,
-                        "way_out": finding.way_out or None,
-                    }
-                    for finding in section.findings
-                }
-                for section in self.sections
-            },
+        sections = {
+            section.title.lower(): {finding.name: finding.as_dict() for finding in section.findings}
+            for section in self.sections
         }
+        return {"ok": not self.broken, **sections}
 
 
 def examine() -> Checkup:
     """Run all checks, without network and without changing anything."""
-    return Checkup(tuple(_looked(title, look) for title, look in LOOKS))
+    return Checkup(tuple(CheckupSection(title, _look(title, look)) for title, look in LOOKS))
 
 
-def _looked(title: str, look: Callable[[], CheckupSection]) -> CheckupSection:
+def _look(title: str, look: Callable[[], list[Finding]]) -> list[Finding]:
     """Run one check; an unexpected error becomes a finding, so that the other checks still run."""
     try:
         return look()
     except Exception as error:  # noqa: BLE001 -- see above
-        why = (str(error).splitlines() or [""])[0]
-        return CheckupSection(
-            title, [Finding(title.lower(), None, f"could not be looked at: {why or type(error).__name__}", BROKEN)]
-        )
+        return [Finding(title.lower(), None, f"could not be looked at: {first_line(error)}", BROKEN)]

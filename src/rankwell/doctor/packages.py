@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import orjson
 
+from rankwell import __version__
 from rankwell.core import home
-from rankwell.doctor.machine import BROKEN, NOTE, CheckupSection, Finding, folder_size, megabytes
+from rankwell.doctor.machine import BROKEN, NOTE, Finding, first_line, folder_size, megabytes
 from rankwell.models.base.export import PAIRS
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.publishing import kind_of, task_of
@@ -50,20 +51,17 @@ class Requirement(NamedTuple):
     extra: str
 
 
-def packages() -> CheckupSection:
+def packages() -> list[Finding]:
     """Python, Rankwell and all required packages, each imported to see that it works."""
-    from rankwell import __version__
-
+    here = {"python": platform.python_version(), "rankwell": __version__}
     needed = [_loaded(requirement) for requirement in _requirements() if not requirement.extra]
-    return CheckupSection(
-        "Versions", [Finding("python", platform.python_version()), Finding("rankwell", __version__), *needed]
-    )
+    return [*(Finding(name, version) for name, version in here.items()), *needed]
 
 
-def extras() -> CheckupSection:
+def extras() -> list[Finding]:
     """The optional packages, what they are for, and how to install them."""
     lines = list(_requirements())
-    return CheckupSection("Extras", [_extra(name, what, lines) for name, what in EXTRAS.items()])
+    return [_extra(name, what, lines) for name, what in EXTRAS.items()]
 
 
 def _requirements() -> Iterator[Requirement]:
@@ -93,8 +91,7 @@ def _loaded(requirement: Requirement) -> Finding:
     except PackageNotFoundError:
         return Finding(name, None, "missing", BROKEN, f"pip install '{name}>={requirement.least or 0}'")
     except Exception as error:  # noqa: BLE001 -- a package may fail in any way when it is loaded
-        why = (str(error).splitlines() or [type(error).__name__])[0]
-        return Finding(name, here, f"{here}, which does not load: {why}", BROKEN, again)
+        return Finding(name, here, f"{here}, which does not load: {first_line(error)}", BROKEN, again)
     if is_older(here, requirement.least):
         return Finding(name, here, f"{here}, older than {requirement.least}", BROKEN, again)
     return Finding(name, here)
@@ -135,34 +132,23 @@ def is_older(here: str, least: str) -> bool:
 FIRST = "rankwell models add minilm-l6 ms-marco-minilm-l12"
 
 
-def models() -> CheckupSection:
+def models() -> list[Finding]:
     """A finding for each model; a note without any, because BERT needs one."""
-    records = sorted((home() / "models").glob(f"*/{RECORD}"))
-    found = [_model(record) for record in records]
     none = Finding("none", None, "nothing fetched yet: no search by meaning, no re-ranking", NOTE, FIRST)
-    return CheckupSection("Models", found or [none])
+    return [_model(record) for record in sorted((home() / "models").glob(f"*/{RECORD}"))] or [none]
 
 
 def _model(record: Path) -> Finding:
     name = record.parent.name
     try:
         name = str(orjson.loads(record.read_bytes())["name"])
-        folder = _whole(ModelFolder(name, record.parent))
+        folder = ModelFolder(name, record.parent)
+        folder.choose(None)  # raises where the weights cannot be read
+        Tokenizer(folder.tokenizer_file)
         task = task_of(folder)
-        what = f"{kind_of(folder, task)}, {megabytes(folder_size(record.parent) or 0)}: {_use(name, task)}"
-        return Finding(name, kind_of(folder, task), what)
+        kind, size = kind_of(folder, task), megabytes(folder_size(record.parent) or 0)
+        encode = f"encode --model {name}, then search --dense or --hybrid"
+        return Finding(name, kind, f"{kind}, {size}: {f'search --rerank {name}' if task == PAIRS else encode}")
     except Exception as error:  # noqa: BLE001 -- a damaged file may fail in any way; the doctor says so and goes on
-        why = (str(error).splitlines() or [type(error).__name__])[0]
         way_out = f"rankwell models remove {name}, then rankwell models add {name}"
-        return Finding(name, None, f"damaged: {why}", BROKEN, way_out)
-
-
-def _whole(folder: ModelFolder) -> ModelFolder:
-    """The folder, if its weights and tokenizer can be read."""
-    folder.choose(None)
-    Tokenizer(folder.tokenizer_file)
-    return folder
-
-
-def _use(name: str, task: str) -> str:
-    return f"search --rerank {name}" if task == PAIRS else f"encode --model {name}, then search --dense or --hybrid"
+        return Finding(name, None, f"damaged: {first_line(error)}", BROKEN, way_out)
