@@ -149,7 +149,7 @@ def test_a_push_that_breaks_off_is_gone_on_with(
     """At each table the engine fails after the rows have arrived: the writer cannot know that they have."""
     push(index_of(tmp_path, TEXTS), chdb)
     index = index_of(tmp_path, {"f": "red whale", "a": "blue", "g": "green fox", "h": "red"})
-    from rankwell.clickhouse.embedded import EmbeddedEngine
+    from rankwell.clickhouse.engine import EmbeddedEngine
 
     for name in ("insert", "copy_each"):
         monkeypatch.setattr(EmbeddedEngine, name, _failing(getattr(EmbeddedEngine, name), f"`{table}`"))

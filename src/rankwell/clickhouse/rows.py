@@ -22,13 +22,10 @@ from rankwell.clickhouse.tables import metadata_columns
 from rankwell.clickhouse.values import Column, arrays, numbers, optional_texts, packed, repeated_texts, texts
 from rankwell.core import Document, RankwellError
 from rankwell.core.arrays import Integers
-from rankwell.index import Index, IndexWriter, NumberColumn
-from rankwell.index.blocks import MISSING
+from rankwell.index import Index, IndexWriter, NumberColumn, blocks, postings, store
 from rankwell.index.columns import Column as MetadataColumn
 from rankwell.index.columns import written
-from rankwell.index.postings import positions_of, triples_of
 from rankwell.index.segment import Segment
-from rankwell.index.store import decoded
 
 POSTINGS = 1 << 20  # rows sent at once
 DOCUMENTS = 1 << 13
@@ -44,7 +41,7 @@ def document_hashes(index: Index) -> Hashes:
     for segment, base in index.segments:
         # A store may hold more than its segment: documents replaced or deleted before the commit.
         by_place = np.array(
-            [document_hash(document) for _, _, block in segment.store.blocks() for document in decoded(block)],
+            [document_hash(document) for _, _, block in segment.store.blocks() for document in store.decoded(block)],
             dtype=np.uint64,
         )
         found[base : base + segment.documents] = by_place[segment.stored]
@@ -78,8 +75,8 @@ class SegmentRows:
         new[own] = first + np.arange(len(own))
         for field, space in segment.spaces.items():
             lengths = segment.lengths_of(field)
-            for start, end in _stretches(segment, space):
-                terms, documents, frequencies = triples_of(segment, start, end)
+            for start, end in postings.stretches(segment, space, POSTINGS):
+                terms, documents, frequencies = postings.triples_of(segment, start, end)
                 chosen = new[documents] >= 0
                 if not chosen.any():
                     continue
@@ -102,7 +99,7 @@ class SegmentRows:
         """The positions of the terms in their field; not needed for all fields together."""
         if not field:
             return arrays("UInt32", np.zeros(int(chosen.sum()), dtype=np.int64), [])
-        places = positions_of(self.segment, *lists)[np.repeat(chosen, frequencies)]
+        places = postings.positions_of(self.segment, *lists)[np.repeat(chosen, frequencies)]
         return arrays("UInt32", frequencies[chosen], places)
 
     def documents(self, own: Integers, first: int) -> Iterator[tuple[Rows, Rows]]:
@@ -128,7 +125,7 @@ class SegmentRows:
             nothing = np.zeros(len(part), dtype=np.int64)
             return {"fields": arrays("UInt16", nothing, []), "lengths": arrays("UInt32", nothing, [])}
         table = np.stack([self.segment.lengths[self.segment.spaces[name]][part] for name in names], axis=1)
-        there = table != MISSING
+        there = table != blocks.MISSING
         places = np.broadcast_to(np.array([self.spaces[name] for name in names]), table.shape)
         counts = there.sum(axis=1)
         return {"fields": arrays("UInt16", counts, places[there]), "lengths": arrays("UInt32", counts, table[there])}
@@ -140,18 +137,6 @@ class SegmentRows:
         for about, stored in self.documents(own, first):
             yield "documents", about
             yield "stored", stored
-
-
-def _stretches(segment: Segment, space: int) -> Iterator[tuple[int, int]]:
-    """Ranges of posting lists of a field with about a million postings each."""
-    terms = len(segment.terms)
-    start = space * terms
-    ends = segment.file["offsets"].part(start, start + terms + 1).astype(np.int64)
-    first = 0
-    while first < terms:
-        end = max(first + 1, int(np.searchsorted(ends, ends[first] + POSTINGS, side="right")) - 1)
-        yield start + first, start + min(end, terms)
-        first = end
 
 
 def _metadata(place: int, column: MetadataColumn, documents: Integers) -> Rows:

@@ -62,12 +62,6 @@ def literal(value: Any) -> str:
     raise TypeError(f"expected a number, a text or a list of them, found {value!r:.100}")
 
 
-def settings_text(settings: Settings) -> Sql:
-    """Settings for the end of a statement; "" without any."""
-    pairs = [f"{name} = {literal(value)}" for name, value in settings.items()]
-    return Sql(" SETTINGS " + ", ".join(pairs) if pairs else "")
-
-
 def inserting(table: Sql, columns: Mapping[str, Column]) -> Sql:
     """The beginning of a statement that inserts these columns."""
     return sql("INSERT INTO {table} ({names})", table=table, names=Sql(", ".join(f"`{name}`" for name in columns)))

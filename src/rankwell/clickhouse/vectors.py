@@ -1,31 +1,35 @@
-"""Vectors in ClickHouse: compared exhaustively with a query's, on the shards that hold them."""
+"""Vectors in ClickHouse: sent beside an index, and compared with a query's on the shards that hold them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.clickhouse.manifest import VectorSet
-from rankwell.clickhouse.values import Sql, sql
-from rankwell.core import ParameterError, RankwellError
+from rankwell.clickhouse.manifest import VECTORS, Commit, Load, VectorSet
+from rankwell.clickhouse.tables import GRAPHS, create_graph
+from rankwell.clickhouse.values import Sql, numbers, sql, texts, vectors
+from rankwell.core import ParameterError, RankwellError, fingerprint
 from rankwell.core.arrays import Floats, Integers
-from rankwell.core.fingerprint import fingerprint
-from rankwell.index import Hits, Mask
-from rankwell.vectors import METHODS, Encoder
+from rankwell.index import Hits, Index, Mask
+from rankwell.vectors import METHODS, Embeddings, Encoder, embeddings_of
 from rankwell.vectors.quantise import unit
 
 if TYPE_CHECKING:
     from rankwell.clickhouse.index import ClickHouseIndex
+    from rankwell.clickhouse.writing import Writer
 
 
 PRODUCT = 24  # versions in which the engine has its own dot product
 HNSW = METHODS[1]
 SPARE = 32  # documents beyond k, which usually include the ties
 WIDTH = 256  # fewest vectors that a search of the graph compares
+TOGETHER = 1 << 13  # vectors sent at once
+VECTORS_A_LOAD = 1 << 17
 FETCHED = 2  # results requested from the graph per wanted one, since some may be dead
 
 
@@ -168,3 +172,67 @@ def _more(k: int) -> Iterator[int]:
     while True:
         yield asked
         asked *= 4
+
+
+def push_vectors(index: Index, writer: Writer, commit: Commit) -> tuple[tuple[VectorSet, ...], int]:
+    """Send the missing vectors; return all sets of vectors, and the number sent."""
+    sets, sent = [], 0
+    before = {of.name: of for of in commit.vectors}
+    for there in embeddings_of(index):
+        table = _table(there, writer)
+        known = before.get(there.name)
+        same = known is not None and known.made_with == there.made_with and known.table == table
+        kept = known.loads if known is not None and same else ()
+        finished = tuple(load for load in kept if load in writer.loads.known)
+        of = VectorSet(
+            *(there.name, there.model, there.dimensions, dict(there.encoder_settings), there.made_with),
+            *(there.field, there.document, there.count, finished, table),
+        )
+        more = _send(there, writer, commit, of)
+        sent += sum(load.size for load in more)
+        sets.append(replace(of, loads=(*finished, *(load.load for load in more))))
+    return tuple(sets), sent
+
+
+def _table(there: Embeddings, writer: Writer) -> str:
+    """The table for vectors: their own where they have a graph, and the engine supports one."""
+    if not there.connected or writer.engine.version < GRAPHS:
+        return "vectors"
+    name = f"near_{fingerprint([there.name, there.dimensions])[:12]}"
+    create_graph(writer.engine, name, there.dimensions, replicated=writer.replicated)
+    return name
+
+
+def _send(there: Embeddings, writer: Writer, commit: Commit, of: VectorSet) -> list[Load]:
+    """Send the vectors of documents that have none yet; return the loads."""
+    reader, loads = writer.reader(commit), writer.loads
+    documents = np.flatnonzero(there.present)
+    numbered = reader.ask("SELECT docno, document FROM {all[documents]} WHERE {live}", apart=True, live=reader.where())
+    new = dict(numbered.rows("docno", "document"))
+    numbers_there = np.array([new[docno] for docno in there.index.docnos(documents).tolist()], dtype=np.int64)
+    having = reader.ask(
+        "SELECT document FROM {table} WHERE name = {name} AND load IN {loads}",
+        apart=True,
+        table=reader.engine.all[of.table],
+        name=of.name,
+        loads=of.loads or (0,),
+    )
+    missing = ~np.isin(numbers_there, having.integers("document"))
+    documents, numbers_there = documents[missing], numbers_there[missing]
+    made = []
+    for start in range(0, len(documents), VECTORS_A_LOAD):
+        end = min(start + VECTORS_A_LOAD, len(documents))
+        load = loads.begin(VECTORS, end - start)
+        for at in range(start, end, TOGETHER):
+            part = slice(at, min(at + TOGETHER, end))
+            count = part.stop - part.start
+            columns = {
+                "name": texts([there.name] * count),
+                "document": numbers("UInt32", numbers_there[part]),
+                "load": numbers("UInt32", np.full(count, load.load)),
+                "vector": vectors(there.vectors(documents[part])),
+            }
+            writer.send([(of.table, columns)])
+        loads.finish(load)
+        made.append(load)
+    return made
