@@ -9,28 +9,17 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from rankwell import evaluation, pipelines
+from rankwell import collections, evaluation, pipelines
 from rankwell.cli import options
 from rankwell.cli.runs import MEASURES, parse_numbers, read_judged, show, this_command, warn, write_page, write_pictures
-from rankwell.collections import (
-    ColumnChoice,
-    open_collection,
-    read_any_qrels,
-    read_any_queries,
-    read_qrels,
-    read_queries,
-    read_run,
-    unique,
-    write_run,
-)
 from rankwell.collections.convert import Conversion
 from rankwell.collections.sample import SamplePart
 from rankwell.core import Judgments, Progress, Run
+from rankwell.evaluation import significance
 from rankwell.evaluation.answer_types import read_answer_types
 from rankwell.evaluation.comparison import warnings
-from rankwell.evaluation.significance import TESTS, PairedTest, mark, paired_test
 from rankwell.evaluation.sweep import parse_depths, parse_points
-from rankwell.evaluation.unjudged import unjudged_documents, write_study
+from rankwell.evaluation.unjudged import write_study
 from rankwell.index import Index
 from rankwell.models.base import TokenCounter, default_tokenizer
 from rankwell.report import collection_statistics, comparison
@@ -82,10 +71,10 @@ def compare(
     )
     show(output, (comparison.compact_table if compact else comparison.comparison_table)(compared, marks))
     if output == "table":
-        print(f"\n{chosen.name} test, correction: {correction}. {mark(marks).legend}")
+        print(f"\n{chosen.name} test, correction: {correction}. {significance.mark(marks).legend}")
     warn(compared.warnings())
     if html:
-        texts = read_queries(queries).texts() if queries else None
+        texts = collections.read_queries(queries).texts() if queries else None
         types = read_answer_types(answer_types) if answer_types else None
         page = comparison.comparison_page(
             compared, texts=texts, answer_types=types, marks=marks, command=this_command()
@@ -122,15 +111,15 @@ def evaluate(
         _write_unjudged(assess_unjudged, judgments, by_name, depth, {"qrels": qrels, "runs": runs})
 
 
-def _paired_test(name: str, seed: int) -> PairedTest:
-    return paired_test(name, **({"seed": seed} if hasattr(TESTS.get(name), "seed") else {}))
+def _paired_test(name: str, seed: int) -> significance.PairedTest:
+    return significance.paired_test(name, **({"seed": seed} if hasattr(significance.TESTS.get(name), "seed") else {}))
 
 
 def _write_unjudged(
     path: Path, judgments: Judgments, by_name: Mapping[str, Run], depth: int, sources: Mapping[str, Any]
 ) -> None:
     """Write the study file with what nobody judged, and say how much it is."""
-    pool = unjudged_documents(judgments, by_name.values(), depth)
+    pool = evaluation.unjudged_documents(judgments, by_name.values(), depth)
     write_study(path, pool, depth=depth, **sources)
     documents = sum(len(docnos) for docnos in pool.values())
     options.tell(f"study: {path}: {documents:,} documents of {len(pool):,} queries to judge")
@@ -196,7 +185,7 @@ def tune(
     grid: dict[str, Sequence[Any]] = {"k1": parse_numbers("--k1", k1), "b": parse_numbers("--b", b)}
     if weights:
         grid["weights"] = pipelines.weight_grid([name.strip() for name in weights.split(",")], steps)
-    asked, judged = read_any_queries(queries, split), read_any_qrels(qrels, split)
+    asked, judged = collections.read_any_queries(queries, split), collections.read_any_qrels(qrels, split)
     with Progress("tuning", unit="settings", quiet=quiet) as progress:
         stage = BM25(Index.open(folder), k=k)
         tuning = pipelines.tune(
@@ -228,16 +217,16 @@ def stats(
     quiet: options.Quiet = False,
 ) -> None:
     """Describe a collection: fields, lengths, judgments, years, duplicates; as tables, pictures or a page."""
-    collection = open_collection(source, format)
-    choice = ColumnChoice.parse(id_column, fields, metadata)
+    collection = collections.open_collection(source, format)
+    choice = collections.ColumnChoice.parse(id_column, fields, metadata)
     model = tokenizer or default_tokenizer()
     asked = judged = None
     with options.reading(f"reading {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
         if queries or collection.read_queries:
-            asked = read_queries(queries, reading=how) if queries else collection.queries(split, how)
+            asked = collections.read_queries(queries, reading=how) if queries else collection.queries(split, how)
         if qrels or split or collection.splits:
-            judged = read_qrels(qrels, reading=how) if qrels else collection.judgments(split, how)
-        documents = how.progress.track(unique(collection.documents(how, choice), how, source))
+            judged = collections.read_qrels(qrels, reading=how) if qrels else collection.judgments(split, how)
+        documents = how.progress.track(collections.unique(collection.documents(how, choice), how, source))
         counter = TokenCounter(model) if model else None
         statistics = collection_statistics(documents, asked, judged, count_tokens=counter, token_limit=limit)
     if output == "json":
@@ -261,9 +250,9 @@ def fuse(
 ) -> None:
     """Combine runs: reciprocal rank fusion, or weighted sums of normalised scores."""
     numbers = None if weights is None else parse_numbers("--weights", weights, "numbers, one a run: 0.7,0.3")
-    fused = fusion(method, numbers)(*(read_run(path) for path in runs))
+    fused = fusion(method, numbers)(*(collections.read_run(path) for path in runs))
     fused = replace(fused if k is None else fused.top(k), tag=tag)
-    write_run(out, fused, "trec")
+    collections.write_run(out, fused, "trec")
     if not quiet:
         options.tell(f"{out}: {len(fused.qids):,} queries, {len(fused):,} documents")
 
@@ -295,7 +284,7 @@ def convert(
     quiet: options.Quiet = False,
 ) -> None:
     """Convert between formats, or cut sub-collections out of a collection."""
-    choice = ColumnChoice.parse(id_column, fields, metadata)
+    choice = collections.ColumnChoice.parse(id_column, fields, metadata)
     job = Conversion(source, out, kind, read_as, write_as, split, choice, drop_negative)
     with options.reading(f"converting {source}", "records", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
         said = job.sampled([SamplePart.parse(text) for text in sample], seed, how) if sample else job.converted(how)

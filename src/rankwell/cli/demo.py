@@ -16,23 +16,18 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
-from urllib.error import HTTPError, URLError
-from urllib.parse import urlencode
-from urllib.request import ProxyHandler, build_opener
+from urllib import error, parse, request
 
 import orjson
 from typer import Option
 
 from rankwell.collections import Collection, open_collection, write_qrels, write_run
 from rankwell.core import Judgments, Progress, Queries, Run, Stage, atomic_write
-from rankwell.evaluation import Comparison, compare
-from rankwell.evaluation.significance import mark
+from rankwell.evaluation import compare, significance
 from rankwell.index import Index, IndexWriter, with_metadata_names
 from rankwell.models.base import TokenCounter, default_tokenizer, fetched_models, load_text_encoder
 from rankwell.models.cross_encoder.ranking import CrossEncoder
-from rankwell.report import Column, Table, collection_statistics
-from rankwell.report.comparison import compact_table, comparison_page
-from rankwell.report.renderers import one_line
+from rankwell.report import Column, Page, collection_statistics, comparison, renderers
 from rankwell.retrieve import BM25, RM3, Dense, Hybrid, RandomRanker
 from rankwell.vectors import embed
 
@@ -45,7 +40,7 @@ WIDTH = 110
 MEASURES = ("nDCG@10", "R@100")
 HOST, PORT = "127.0.0.1", 8080
 PATIENCE = 300  # seconds for a server to start, on a machine with much else to do
-LOCAL = build_opener(ProxyHandler({}))  # no proxy stands between us and ourselves
+LOCAL = request.build_opener(request.ProxyHandler({}))  # no proxy stands between us and ourselves
 
 
 def demo(
@@ -76,7 +71,7 @@ def demo(
     print(f"\n7. The page\n   Six steps took {time.perf_counter() - started:.0f} s; now for the search page.")
     terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     words = next(iter(queries.values())).text()
-    model = CROSS_ENCODER if is_here(CROSS_ENCODER) else None
+    model = CROSS_ENCODER if CROSS_ENCODER in fetched_models() else None
     show_page(out / "index", model, words, stay=terminal if serve is None else serve)
 
 
@@ -95,9 +90,13 @@ def _statistics(collection: Collection, queries: Queries, judgments: Judgments, 
     counter = TokenCounter(model) if model else None
     found = collection_statistics(collection.documents(), queries, judgments, count_tokens=counter)
     print("\n".join(table.render("table") for table in found.tables()[:2]), end="")
-    with atomic_write(out / "statistics.html") as file:
-        file.write(found.page("rankwell:python", "rankwell stats rankwell:python").html().encode())
+    _write_page(found.page("rankwell:python", "rankwell stats rankwell:python"), out / "statistics.html")
     print(f"   all of it, with pictures: {out / 'statistics.html'}")
+
+
+def _write_page(page: Page, path: Path) -> None:
+    with atomic_write(path) as file:
+        file.write(page.html().encode())
 
 
 def _indexed(collection: Collection, folder: Path) -> Index:
@@ -111,17 +110,12 @@ def _indexed(collection: Collection, folder: Path) -> Index:
     return index
 
 
-def is_here(model: str) -> bool:
-    """Whether a model has been fetched."""
-    return model in fetched_models()
-
-
-def _left_out(model: str) -> bool:
-    """Whether a step has to be left out for want of its model, which is then said."""
-    if not is_here(model):
+def _is_here(model: str) -> bool:
+    """Whether a model has been fetched; a step without its model is left out, which is said."""
+    here = model in fetched_models()
+    if not here:
         print(f"   left out: {model} is not here. To see it: rankwell models add {model}")
-        return True
-    return False
+    return here
 
 
 @dataclass(frozen=True)
@@ -144,7 +138,7 @@ class Searches:
 
     def by_meaning(self) -> None:
         """Vectors, and words and vectors together."""
-        if _left_out(BI_ENCODER):
+        if not _is_here(BI_ENCODER):
             return
         with Progress(f"   encoding by {BI_ENCODER}", unit="documents", total=len(self.index)) as progress:
             encoder = load_text_encoder(BI_ENCODER, precision=PRECISION, max_tokens=ENCODED)
@@ -156,7 +150,7 @@ class Searches:
 
     def by_bert(self) -> None:
         """A cross-encoder over BM25."""
-        if _left_out(CROSS_ENCODER):
+        if not _is_here(CROSS_ENCODER):
             return
         print(f"   {CROSS_ENCODER} reads each query together with what BM25 found, on the CPU and without torch")
         reranker = CrossEncoder(CROSS_ENCODER, k=DEPTH, max_tokens=TOKENS, precision=PRECISION, cache=False)
@@ -167,23 +161,22 @@ class Searches:
         """Every difference to BM25, tested, with a page of pictures."""
         self._ranked("random", RandomRanker(docnos=tuple(self.index.documents), k=100))
         found = compare(self.judgments, self.runs, MEASURES)
-        print(_with_times(found, self.milliseconds).render("table"), end="")
-        print(f"   compared with BM25, t-test, Holm's correction. {mark('stars').legend}")
+        table = comparison.compact_table(found)  # what a run is worth, with stars, and what it costs
+        rows = [(*row, self.milliseconds[str(row[0])]) for row in table.rows]
+        table = replace(table, columns=[*table.columns, Column("ms a query", digits=1)], rows=rows)
+        print(table.render("table"), end="")
+        print(f"   compared with BM25, t-test, Holm's correction. {significance.mark('stars').legend}")
         for sentence in found.warnings():
-            print(f"   note: {one_line(sentence)}")
-        page = comparison_page(found, texts=self.queries.texts(), command="rankwell demo")
-        with atomic_write(self.out / "comparison.html") as file:
-            file.write(page.html().encode())
-        print(f"   intervals, effects, wins and losses, with pictures: {self.out / 'comparison.html'}")
-        self._write()
-
-    def _write(self) -> None:
-        """Judgments and runs as files, for whoever wants to go on."""
-        write_qrels(self.out / "judgments.qrels", self.judgments)
+            print(f"   note: {renderers.one_line(sentence)}")
+        page, judged, runs = (self.out / name for name in ("comparison.html", "judgments.qrels", "runs"))
+        _write_page(comparison.comparison_page(found, texts=self.queries.texts(), command="rankwell demo"), page)
+        print(f"   intervals, effects, wins and losses, with pictures: {page}")
+        write_qrels(judged, self.judgments)
         for name, run in self.runs.items():
-            write_run(self.out / "runs" / f"{_plain(name)}.trec", replace(run, tag=_plain(name)), "trec")
-        print(f"   the judgments are {self.out / 'judgments.qrels'}, the runs lie in {self.out / 'runs'}: go on with")
-        print(f"       rankwell compare {self.out / 'judgments.qrels'} {self.out / 'runs'}/*.trec -m RR@10")
+            plain = name.lower().replace(" + ", "-")  # bm25-bert
+            write_run(runs / f"{plain}.trec", replace(run, tag=plain), "trec")
+        print(f"   the judgments are {judged}, the runs lie in {runs}: go on with")
+        print(f"       rankwell compare {judged} {runs}/*.trec -m RR@10")
 
     def _ranked(self, name: str, stage: Stage) -> None:
         started = time.perf_counter()
@@ -198,18 +191,6 @@ class Searches:
             for docno, _ in list(self.runs[name][qid])[:SHOWN]:
                 passage = " ".join(self.index.snippet(docno, text, 70, ["docstring"]).marked().split())
                 print(f"       {self.judgments[qid].get(docno, '-')}  {docno}: {passage}"[:WIDTH])
-
-
-def _plain(name: str) -> str:
-    """A name for a file: bm25-bert."""
-    return name.lower().replace(" + ", "-")
-
-
-def _with_times(found: Comparison, milliseconds: dict[str, float]) -> Table:
-    """A row a run: what it is worth, with stars, and what it costs."""
-    table = compact_table(found)
-    rows = [(*row, milliseconds[str(row[0])]) for row in table.rows]
-    return replace(table, columns=[*table.columns, Column("ms a query", digits=1)], rows=rows)
 
 
 def show_page(index: Path, model: str | None, words: str, *, stay: bool) -> None:
@@ -255,7 +236,7 @@ def _is_ready(server: subprocess.Popen[bytes], address: str) -> bool:
     """Whether the server came to answer."""
     until = time.monotonic() + PATIENCE
     while server.poll() is None and time.monotonic() < until:
-        with contextlib.suppress(URLError, ConnectionError, TimeoutError), LOCAL.open(f"{address}/ready", timeout=5):
+        with contextlib.suppress(OSError), LOCAL.open(f"{address}/ready", timeout=5):
             return True
         time.sleep(0.1)
     return False
@@ -266,14 +247,14 @@ def _asked(address: str, words: str) -> dict[str, Any] | None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:
-            with LOCAL.open(f"{address}/api/search?{urlencode({'q': words})}", timeout=PATIENCE) as answer:
+            with LOCAL.open(f"{address}/api/search?{parse.urlencode({'q': words})}", timeout=PATIENCE) as answer:
                 return dict(orjson.loads(answer.read()))
-        except HTTPError as error:
-            error.close()
-            if error.code != HTTPStatus.SERVICE_UNAVAILABLE:
+        except error.HTTPError as refusal:
+            refusal.close()
+            if refusal.code != HTTPStatus.SERVICE_UNAVAILABLE:
                 return None
             time.sleep(1)
-        except (OSError, TimeoutError):
+        except OSError:
             return None
     return None
 

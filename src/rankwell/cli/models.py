@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
-import typer
-from typer import Argument, Option
+from typer import Argument, Exit, Option, Typer
 
 from rankwell.cli import options
 from rankwell.cli.runs import show as show_table
@@ -19,11 +18,10 @@ from rankwell.models import base
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.publishing import kind_of, size_of, task_of
 from rankwell.report import Column, Table
-from rankwell.report.table import Cell
 from rankwell.vectors import Encoder, can_connect, connect, embed, refresh
 
 Fetched = Annotated[str, Argument(help="A model that is here.", autocompletion=options.fetched)]
-models = typer.Typer(no_args_is_help=True, help="Fetch, list and remove models.")
+models = Typer(no_args_is_help=True, help="Fetch, list and remove models.")
 
 
 @models.command("list")
@@ -31,7 +29,7 @@ def list_models() -> None:
     """The models with short names, and what has been fetched."""
     known, here = base.known_models(), base.fetched_models()
     sizes = {name: round(size_of(base.find_model(name)) / 1e6) for name in here}
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[Any, ...]] = [
         (name, model.kind, sizes.get(name), model.megabytes, model.licence, model.what) for name, model in known.items()
     ]
     for name in here:
@@ -157,7 +155,7 @@ def doctor(
     else:
         _print_checkup(found)
     if found.broken:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _print_checkup(found: Checkup) -> None:

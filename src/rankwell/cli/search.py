@@ -21,8 +21,7 @@ from rankwell.models.explanation import Interpolate
 from rankwell.models.families import reranker
 from rankwell.models.reranking.passages import Passages
 from rankwell.models.reranking.reranker import PROBABILITY, Reranker, RerankSettings
-from rankwell.pipelines import Explained, Explanation, RankerOptions, RerankOptions
-from rankwell.pipelines.options import ShownOptions
+from rankwell.pipelines import Explained, Explanation, RankerOptions, RerankOptions, ShownOptions
 from rankwell.report.renderers import one_line
 from rankwell.retrieve import BM25, parse_match
 

@@ -1,4 +1,4 @@
-"""`rankwell train` and `rankwell distil`: train models, resume a run, search over settings."""
+"""`rankwell train` and `rankwell distil`: make training data, train models, resume a run, search over settings."""
 
 from __future__ import annotations
 
@@ -11,31 +11,141 @@ from typing import Annotated, Any
 
 from typer import Argument, Option, Typer
 
+from rankwell import training
 from rankwell.cli import options
 from rankwell.cli.runs import parse_numbers, show
-from rankwell.cli.train_data import pairs, vocabulary
-from rankwell.core import Progress
+from rankwell.collections import ColumnChoice, open_collection, read_any_qrels, read_any_queries, read_run
+from rankwell.core import Judgments, Progress
 from rankwell.core.parameters import Parameter, parameters
-from rankwell.models.distillation import training as distillation
-from rankwell.models.distillation.speed import compare_speed
-from rankwell.models.language_model.settings import MlmSettings
+from rankwell.models.distillation import speed
+from rankwell.models.distillation.training import DistilSettings, DistilValidation
+from rankwell.models.distillation.training import distil as distil_into
+from rankwell.models.language_model import vocabulary as vocabularies
+from rankwell.models.language_model.settings import MlmSettings, VocabularySettings
 from rankwell.models.language_model.training import MlmResult, train_mlm
-from rankwell.models.learning.folders import check_new_folder
-from rankwell.models.learning.pairs import open_pairs
+from rankwell.models.learning import trainer
+from rankwell.models.learning.folders import check_new_folder, room_beside
+from rankwell.models.learning.pairs import Pairs, open_pairs
 from rankwell.models.learning.settings import ValidationSettings
-from rankwell.models.learning.trainer import Training, TrainingResult
 from rankwell.models.linear.training import LinearSettings, LinearValidation, penalty_table, train_linear
 from rankwell.report import Column, Table
-from rankwell.training import Search, resume_training, search_space
+from rankwell.training import PairOptions, search_space
 from rankwell.training.families import TRAINABLE, FineTuned, kind_named
 from rankwell.training.search import SearchOptions
 
+SHOWN = 10  # words
 PairsFolder = Annotated[Path, Argument(metavar="PAIRS", help="Made by rankwell train pairs.", readable=False)]
 Model = Annotated[str, Option(help="Model to start from: a folder, a short name or a hub id.")]
 Out = Annotated[Path, Option("--out", "-o", help="New folder for the run.", readable=False)]
 
 
-def _command_of(training: Training[Any]) -> Callable[..., None]:
+@options.declared
+def pairs(
+    source: options.Source,
+    out: Annotated[Path, Option("--out", "-o", help="The folder to write.", readable=False)],
+    wanted: PairOptions,
+    queries: options.QueriesFile = None,
+    qrels: options.QrelsFile = None,
+    split: options.Split = None,
+    run: Annotated[Path | None, Option(help="Run to mine hard negatives from (default: BM25).", readable=False)] = None,
+    self_supervised: Annotated[
+        bool, Option("--self-supervised", help="No judgments: titles as queries, abstracts as documents.")
+    ] = False,
+    unlabelled: Annotated[
+        bool, Option("--unlabelled", help="No judgments: queries and the top of a run, for a teacher to score.")
+    ] = False,
+    format: options.Format = None,
+    fields: options.Fields = None,
+    id_column: options.IdColumn = None,
+    encoding: options.Encoding = "utf-8",
+    skip_bad: options.SkipBad = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Make pairs to train on: from judgments with hard and random negatives, or without any judgments."""
+    check_new_folder(out)
+    alone, judged = wanted.self_supervised(), wanted.labelled()
+    open_ended = wanted.unlabelled() if unlabelled else None
+    collection, choice = open_collection(source, format), ColumnChoice.parse(id_column, fields, None)
+    texts, judgments = None, Judgments()
+    if not self_supervised:
+        judgments = Judgments() if unlabelled else read_any_qrels(str(qrels or source), split)
+        texts = read_any_queries(str(queries or source), split)
+        texts = texts if unlabelled else texts.only(judgments)
+    with options.reading(f"reading {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
+        spool = training.Spool(how.progress.track(collection.documents(how, choice)), room_beside(out))
+    with spool, Progress("making pairs", unit="pairs", quiet=quiet) as progress:
+        if texts is None:
+            made = training.write_self_supervised(
+                out, spool, alone, source=source, limit=wanted.limit, progress=progress
+            )
+        else:
+            ranking = None if run is None else read_run(run)
+            if run is None and "hard" in judged.negatives.kinds:
+                depth = judged.negatives.depth
+                ranking = training.bm25_run(spool.values(), texts, depth, judged.query_field, room_beside(out))
+            origin = {"collection": source, "split": split, "qrels": str(qrels or ""), "queries": str(queries or "")}
+            how_made = {"source": origin, "progress": progress}
+            if open_ended is not None:
+                made = training.write_unlabelled(out, spool, texts, ranking, open_ended, **how_made)
+            else:
+                sources = training.Sources(spool, texts, judgments, ranking)
+                made = training.write_labelled(out, sources, judged, **how_made)
+    _tell_of_pairs(made, quiet=quiet)
+
+
+def _tell_of_pairs(made: Pairs, *, quiet: bool) -> None:
+    counts = made.record["counts"]
+    for reason, count in made.record["made"]["left_out"].items():
+        options.tell(f"note: {count:,} {reason}")
+    kinds = f"({counts['positive']:,} positive, {counts['negative']:,} negative)"
+    if made.record["made"]["kind"] == "unlabelled":
+        kinds = "without labels"
+    if not quiet:
+        options.tell(
+            f"{made.folder}: {counts['pairs']:,} pairs {kinds} of {counts['queries']:,} queries and "
+            f"{counts['documents']:,} documents; look at {made.folder / 'sample.txt'}"
+        )
+
+
+@options.declared
+def vocabulary(
+    source: options.Source,
+    model: Annotated[str, Option("--model", help="A model with a WordPiece vocabulary.")],
+    out: Annotated[Path, Option("--out", "-o", help="The new model's folder.", readable=False)],
+    wanted: VocabularySettings,
+    format: options.Format = None,
+    fields: options.Fields = None,
+    id_column: options.IdColumn = None,
+    output: options.Output = "table",
+    encoding: options.Encoding = "utf-8",
+    skip_bad: options.SkipBad = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Add a collection's most frequent words to a model's vocabulary; each starts as the mean of its pieces."""
+    check_new_folder(out)
+    collection = open_collection(source, format)
+    choice = ColumnChoice.parse(id_column, fields, None)
+    with options.reading(f"reading {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
+        documents = how.progress.track(collection.documents(how, choice))
+        found = vocabularies.count_collection(documents, model, held_out=wanted.held_out, seed=wanted.seed)
+    made = vocabularies.extend_vocabulary(found, model, out, words=wanted.words, at_least=wanted.at_least)
+    show(output, _table(made))
+    if not quiet:
+        some = ", ".join(f"{word} ({' '.join(p)})" for word, p in zip(made.words[:SHOWN], made.pieces, strict=False))
+        options.tell(f"{out}: {len(made.words):,} new words, such as {some}")
+
+
+def _table(made: vocabularies.VocabularyExtension) -> Table:
+
+    columns = [Column("field", "left"), Column("texts"), Column("tokens before", digits=2)]
+    columns += [Column("tokens after", digits=2), Column("change")]
+    rows = [
+        (length.field, length.texts, length.before, length.after, f"{length.change:+.1%}") for length in made.lengths
+    ]
+    return Table("Mean length in tokens", columns, rows)
+
+
+def _command_of(of: trainer.Training[Any]) -> Callable[..., None]:
     """The command that trains a family; its options are the declared parameters of the family's settings."""
 
     def train(
@@ -47,11 +157,11 @@ def _command_of(training: Training[Any]) -> Callable[..., None]:
         quiet: options.Quiet = False,
     ) -> None:
         with _resumable(out):
-            result = training(pairs, out, model=model, settings=settings, validation=held_out.chosen, quiet=quiet)
+            result = of(pairs, out, model=model, settings=settings, validation=held_out.chosen, quiet=quiet)
         _tell(result, quiet=quiet)
 
-    train.__annotations__["settings"] = training.settings
-    train.__doc__ = f"{training.about} rankwell train resume continues an interrupted run."
+    train.__annotations__["settings"] = of.settings
+    train.__doc__ = f"{of.about} rankwell train resume continues an interrupted run."
     return options.declared(train)
 
 
@@ -66,7 +176,7 @@ def _resumable(out: Path) -> Iterator[None]:
         raise
 
 
-def _tell(result: TrainingResult, *, quiet: bool) -> None:
+def _tell(result: trainer.TrainingResult, *, quiet: bool) -> None:
     """The model's folder, and how good it is."""
     print(result.folder.model)
     if quiet:
@@ -99,7 +209,7 @@ def search(
     """Try settings of a training: a grid or at random, with seeds or folds. Finished trainings are never run again."""
     settings = kind_named(kind).settings
     share = held_out.chosen
-    asked = Search(
+    asked = training.Search(
         kind,
         open_pairs(pairs),
         search_space.settings_to_try(search_space.parse_space(settings, vary or []), random, wanted.seed),
@@ -139,7 +249,7 @@ def resume(
 ) -> None:
     """Continue an interrupted run from its newest complete checkpoint, with its own settings."""
     with _resumable(folder):
-        result = resume_training(folder, quiet=quiet)
+        result = training.resume_training(folder, quiet=quiet)
     _tell(result, quiet=quiet)
 
 
@@ -162,19 +272,19 @@ def linear(
     check_new_folder(out)
     penalties = parse_numbers("--penalty", penalty)
     settings = replace(settings, penalty=penalties[0])
-    training, validation = open_pairs(pairs), None
+    known, validation = open_pairs(pairs), None
     if len(penalties) > 1:
         share = held_out.chosen
         if isinstance(share, str) or not share:
             validation = open_pairs(held_out.validation)
         else:
-            training, validation = training.split(share, held_out.seed)
-    with Progress("reading pairs", unit="pairs", total=len(training), quiet=quiet) as progress:
-        model = train_linear(training, out, settings, validation=validation, penalties=penalties, progress=progress)
+            known, validation = known.split(share, held_out.seed)
+    with Progress("reading pairs", unit="pairs", total=len(known), quiet=quiet) as progress:
+        model = train_linear(known, out, settings, validation=validation, penalties=penalties, progress=progress)
     if validation is not None:
         show(output, penalty_table(model))
     if not quiet:
-        options.tell(f"{out}: {len(model.vocabulary):,} terms, of {len(training):,} pairs")
+        options.tell(f"{out}: {len(model.vocabulary):,} terms, of {len(known):,} pairs")
 
 
 @options.declared
@@ -206,9 +316,9 @@ def mlm(
 
 def _tables(result: MlmResult) -> list[Table]:
     """Held-out figures before and after, and what was put into gaps."""
-    training, before, after = result.training, result.adaptation.before, result.adaptation.after
+    trained, before, after = result.training, result.adaptation.before, result.adaptation.after
     rows = []
-    for name, measures, answers in (("before", training.before, before), ("after", training.measures, after)):
+    for name, measures, answers in (("before", trained.before, before), ("after", trained.measures, after)):
         low, high = answers.bits.interval()
         rows.append((name, measures.get("perplexity"), answers.bits.per_character, f"{low:.3f} to {high:.3f}"))
     about = f"{len(after.bits.documents):,} held-out documents, {int(after.bits.words.sum()):,} words"
@@ -231,26 +341,26 @@ def distil(
     student: Annotated[str, Argument(help="teacher:6 (of its layers), teacher:3x192 (narrower), a name or folder.")],
     pairs: PairsFolder,
     out: Out,
-    settings: distillation.DistilSettings,
-    held_out: distillation.DistilValidation,
+    settings: DistilSettings,
+    held_out: DistilValidation,
     quiet: options.Quiet = False,
 ) -> None:
     """Train a small cross-encoder on the scores of a large one, without labels. train resume continues a run."""
     with _resumable(out):
-        result = distillation.distil(
-            teacher, student, pairs, out, settings=settings, validation=held_out.chosen, quiet=quiet
-        )
+        result = distil_into(teacher, student, pairs, out, settings=settings, validation=held_out.chosen, quiet=quiet)
     _tell(result, quiet=quiet)
     if not quiet:
-        for speed in compare_speed([teacher, str(result.folder.model)], open_pairs(pairs), threads=settings.threads):
-            options.tell(speed)
+        for line in speed.compare_speed(
+            [teacher, str(result.folder.model)], open_pairs(pairs), threads=settings.threads
+        ):
+            options.tell(line)
 
 
 train = Typer(no_args_is_help=True, help="Training: pairs, models, searches over settings.")
-families = {name: family.training for name, family in TRAINABLE.items() if isinstance(family, FineTuned)}
 for command in (pairs, linear, vocabulary, mlm):
     train.command()(command)
-for name, training in families.items():
-    train.command(name)(_command_of(training))
+for name, family in TRAINABLE.items():
+    if isinstance(family, FineTuned):
+        train.command(name)(_command_of(family.training))
 for command in (resume, search):
     train.command()(command)

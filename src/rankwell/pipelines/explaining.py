@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rankwell.core import Run
-from rankwell.core.run import Ranking
+from rankwell.core import Ranking, Run
 from rankwell.core.stage import as_run
 from rankwell.index import SearchIndex
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.explanation import RerankExplanation, StageRank, explain_rerank, places
 from rankwell.pipelines.options import RankerOptions, RerankOptions
 from rankwell.retrieve import Hybrid, TermPart, explain_score
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 QID = "1"  # plain words are the only query of their run
 
