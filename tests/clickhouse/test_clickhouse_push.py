@@ -14,7 +14,7 @@ from rankwell import Document
 from rankwell.analysis import Analyzer
 from rankwell.clickhouse import parse_address, push
 from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.manifest import PushLock
+from rankwell.clickhouse.writing import PushLock
 from rankwell.core import RankwellError
 from rankwell.core.arrays import Floats
 from rankwell.index import Index, IndexWriter, open_index
@@ -149,7 +149,7 @@ def test_a_push_that_breaks_off_is_gone_on_with(
     """At each table the engine fails after the rows have arrived: the writer cannot know that they have."""
     push(index_of(tmp_path, TEXTS), chdb)
     index = index_of(tmp_path, {"f": "red whale", "a": "blue", "g": "green fox", "h": "red"})
-    from rankwell.clickhouse.engine import EmbeddedEngine
+    from rankwell.clickhouse.transport import EmbeddedEngine
 
     for name in ("insert", "copy_each"):
         monkeypatch.setattr(EmbeddedEngine, name, _failing(getattr(EmbeddedEngine, name), f"`{table}`"))

@@ -86,7 +86,7 @@ def test_dead_rows_are_purged_and_nobody_sees_a_difference(tmp_path: Path, chdb:
 
 @pytest.mark.slow
 def test_loads_that_broke_off_are_purged_too(tmp_path: Path, chdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankwell.clickhouse.engine import EmbeddedEngine
+    from rankwell.clickhouse.transport import EmbeddedEngine
 
     original = EmbeddedEngine.insert
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from rankwell.clickhouse.tables import metadata_columns
+from rankwell.clickhouse.manifest import metadata_columns
 from rankwell.clickhouse.values import Name, Sql, joined, sql
 from rankwell.core import Document
 from rankwell.index.columns import Facet, facet_of_counts

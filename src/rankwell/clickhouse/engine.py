@@ -1,25 +1,134 @@
-"""The interface of an engine, its errors and the names of its tables; and the embedded engine.
+"""An engine: its address, its interface, the names of its tables, and its errors.
 
-The embedded engine is chDB: ClickHouse as a library, with its tables in a folder.
+An address is such as clickhouse://reader@one.example:8123,two.example/papers:
+
+    clickhouse://[user[:password]@]host[:port][,host[:port]...]/database[?option=value&...]
+    clickhouses://...                        the same through TLS
+    chdb:///folder[?database=name]           the embedded engine, its files in a folder
+
+Options: `cluster` (the cluster's name in the servers' configuration; without it there is one server), `timeout`
+(seconds to wait for an answer, 30), `connect` (seconds to wait for a connection, 3), `retries` (rounds over all hosts
+after the first, 4), `partial=1` (results of the other shards where one is down), `ca` (a file of trusted certificates),
+`replicated=1` (a first push makes tables that replicas keep alike with the help of a Keeper).
+A password may stand in RANKWELL_CLICKHOUSE_PASSWORD instead. It is never printed.
 """
 
 from __future__ import annotations
 
-import gc
+import os
 import re
-import tempfile
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
-from threading import RLock
 from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from rankwell.clickhouse.address import EMBEDDED, Address, Host
-from rankwell.clickhouse.values import Answer, Column, Name, Settings, Sql, block, inserting, literal, read_blocks, sql
-from rankwell.core import MissingExtraError, RankwellError
+from rankwell.clickhouse.values import Answer, Column, Name, Settings, Sql, literal, read_blocks, sql
+from rankwell.core import ParameterError, RankwellError
+
+Host = tuple[str, int]
+
+PLAIN, SECURE, EMBEDDED = "clickhouse", "clickhouses", "chdb"
+EXAMPLE = "an address as clickhouse://user@host:8123/database or chdb:///folder"
+PORTS = {PLAIN: 8123, SECURE: 8443}
+PASSWORD = "RANKWELL_CLICKHOUSE_PASSWORD"  # noqa: S105 -- the variable's name
+DATABASE = "rankwell"
+SWITCHES = ("partial", "replicated")
+
+
+@dataclass(frozen=True)
+class Address:
+    """An address in its parts; `str` and `repr` are without the password."""
+
+    scheme: str
+    hosts: tuple[Host, ...] = ()
+    user: str = "default"
+    password: str = field(default="", repr=False)
+    database: str = DATABASE
+    folder: str = ""
+    cluster: str = ""
+    timeout: float = 30.0
+    connect: float = 3.0
+    retries: int = 4
+    partial: bool = False
+    ca: str = ""
+    replicated: bool = False
+
+    def __str__(self) -> str:
+        if self.scheme == EMBEDDED:
+            return f"chdb://{self.folder}" + (f"?database={self.database}" if self.database != DATABASE else "")
+        user = f"{self.user}@" if self.user != "default" else ""
+        hosts = ",".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.hosts)
+        return f"{self.scheme}://{user}{hosts}/{self.database}"
+
+    __repr__ = __str__
+
+
+def parse_address(text: str) -> Address:
+    """Parse an address; errors never repeat what might be a password."""
+    try:
+        parts = urlsplit(text)
+        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    except ValueError:
+        raise ParameterError("address", expected=EXAMPLE, found=_hidden(text)) from None
+    if parts.scheme == EMBEDDED:
+        folder = unquote(parts.netloc + parts.path)
+        if not folder:
+            raise ParameterError("address", expected="a folder as in chdb:///data/papers", found=text)
+        return _with_options(Address(EMBEDDED, folder=folder), options, ("database",))
+    if parts.scheme not in PORTS or not parts.netloc:
+        raise ParameterError("address", expected=EXAMPLE, found=_hidden(text))
+    user, _, where = parts.netloc.rpartition("@")
+    name, _, password = user.partition(":")
+    hosts = tuple(_host(host, PORTS[parts.scheme], text) for host in where.split(","))
+    database = unquote(parts.path.strip("/")) or DATABASE
+    secret = unquote(password) or os.environ.get(PASSWORD, "")
+    made = Address(parts.scheme, hosts, unquote(name) or "default", secret, database)
+    return _with_options(made, options, ("cluster", "timeout", "connect", "retries", "partial", "ca", "replicated"))
+
+
+def _with_options(address: Address, options: dict[str, str], known: tuple[str, ...]) -> Address:
+    found: dict[str, Any] = {}
+    for name, text in options.items():
+        if name not in known:
+            raise ParameterError("address", expected=f"options among {', '.join(known)}", found=name)
+        found[name] = _option(name, text)
+    return replace(address, **found)
+
+
+def _option(name: str, text: str) -> Any:
+    if name in ("cluster", "ca", "database"):
+        return text
+    try:
+        number = float(text)
+        if name in SWITCHES and text in ("0", "1"):
+            return text == "1"
+        if name == "retries" and number.is_integer() and number >= 0:
+            return int(number)
+        if name in ("timeout", "connect") and number > 0:
+            return number
+    except ValueError:
+        pass
+    expected = {**dict.fromkeys(SWITCHES, "0 or 1"), "retries": "a whole number from 0"}.get(name, "seconds above 0")
+    raise ParameterError(f"address, {name}", expected=expected, found=text)
+
+
+def _host(text: str, port: int, address: str) -> Host:
+    try:
+        parts = urlsplit(f"//{text}")
+        if parts.hostname:
+            return parts.hostname, parts.port or port
+    except ValueError:
+        pass
+    raise ParameterError("address", expected="hosts as one.example:8123,two.example", found=_hidden(address))
+
+
+def _hidden(text: str) -> str:
+    """The address without the part before the hosts."""
+    head, found, rest = text.partition("://")
+    return f"{head}{found}{rest.rpartition('@')[2]}"
+
 
 # Our statements contain long lists of numbers and terms.
 LARGE: Settings = {"max_query_size": 1 << 28, "max_ast_elements": 10_000_000, "max_expanded_ast_elements": 10_000_000}
@@ -153,89 +262,9 @@ def engine_error(where: str, text: str) -> EngineError:
     return EngineError(f"{where}: the engine says: {message}", code, places)
 
 
-_lock = RLock()  # a finaliser may run inside
-_open: dict[str, list[Any]] = {}  # the session of a folder and its users; the library allows one folder per process
-
-
-class EmbeddedEngine(Engine):
-    """The embedded engine as a cluster of one server."""
-
-    def __init__(self, address: Address) -> None:
-        super().__init__(address)
-        self._session = _session(address, self)
-
-    def ask(self, statement: str | Sql, settings: Settings | None = None, /, **values: Any) -> Answer:
-        """Run a statement, and read the answer."""
-        return read_blocks(self._read(self.hosts[0], self.sql(statement, **values), settings or {}))
-
-    def insert(self, table: Sql, columns: Mapping[str, Column]) -> None:
-        """Insert rows through a file: the library has no other way to take binary rows from Python."""
-        with tempfile.NamedTemporaryFile(suffix=".native") as file:
-            file.write(block(columns))
-            file.flush()
-            beginning = inserting(table, columns)
-            self._query(sql("{beginning} FROM INFILE {file} FORMAT Native", beginning=beginning, file=file.name))
-
-    def copy_each(self, statement: Sql, table: Sql) -> None:
-        """Copy within the only server."""
-        self._query(sql("INSERT INTO {table} {statement}", table=table, statement=statement))
-
-    def _read(self, host: Host, statement: Sql, settings: Settings = LARGE) -> bytes:  # noqa: ARG002 -- there is one
-        given = ", ".join(f"{name} = {literal(value)}" for name, value in {**LARGE, **settings}.items())
-        return self._query(f"{statement} SETTINGS {given}")
-
-    def _run(self, host: Host, statement: Sql, patience: float = 1.0) -> None:  # noqa: ARG002 -- there is one
-        self._query(statement)
-
-    def _insert(self, host: Host, table: Sql, columns: Mapping[str, Column]) -> None:  # noqa: ARG002 -- there is one
-        self.insert(table, columns)
-
-    def _query(self, statement: str | Sql) -> bytes:
-        try:
-            answer = self._session.query(str(statement), "Native")
-        except Exception as error:  # noqa: BLE001 -- the library's own class, which it does not export
-            raise engine_error(str(self.address), str(error)) from None
-        return bytes(answer.bytes() or b"") if answer is not None else b""
-
-
-def _session(address: Address, user: object) -> Any:
-    """The session of a folder, which stays open as long as it has a user."""
-    try:
-        from chdb import session
-    except ImportError:
-        raise MissingExtraError("an index in chDB", extra="clickhouse") from None
-    folder = str(Path(address.folder).resolve())
-    if set(_open) - {folder}:
-        gc.collect()  # garbage collection of an unused index may close it
-    with _lock:
-        if folder not in _open:
-            if _open:
-                there = ", ".join(_open)
-                raise RankwellError(f"{address}: the embedded engine has one folder a process, and uses {there}")
-            try:
-                Path(folder).mkdir(parents=True, exist_ok=True)
-                _open[folder] = [session.Session(folder), 0]  # type: ignore[no-untyped-call]
-            except OSError as error:
-                raise RankwellError(f"{folder}: cannot be written: {error.strerror}") from error
-            except RuntimeError as error:
-                raise engine_error(str(address), str(error)) from None
-        _open[folder][1] += 1
-        weakref.finalize(user, _release, folder)
-        return _open[folder][0]
-
-
-def _release(folder: str) -> None:
-    """Remove a user; the last one closes the session."""
-    with _lock:
-        _open[folder][1] -= 1
-        if not _open[folder][1]:
-            _open.pop(folder)[0].close()
-
-
-def open_engine(address: Address) -> Engine:
+def open_engine(address: str | Address) -> Engine:
     """Open the engine at an address; raises where no server answers."""
-    if address.scheme == EMBEDDED:
-        return EmbeddedEngine(address)
-    from rankwell.clickhouse.http import HttpEngine
+    from rankwell.clickhouse.transport import EmbeddedEngine, HttpEngine
 
-    return HttpEngine(address)
+    parsed = parse_address(address) if isinstance(address, str) else address
+    return EmbeddedEngine(parsed) if parsed.scheme == EMBEDDED else HttpEngine(parsed)

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwell.analysis import Analyzer
-from rankwell.clickhouse.address import parse_address
 from rankwell.clickhouse.bm25 import QueryStatements, all_best, phrase_condition
 from rankwell.clickhouse.documents import EVERYTHING, NOTHING, RemoteColumn, RemoteDocuments, Selection
 from rankwell.clickhouse.engine import APART, Engine, open_engine
@@ -54,7 +53,7 @@ class ClickHouseIndex(SearchIndex):
     @classmethod
     def open(cls, address: str) -> Self:
         """Open the last commit."""
-        engine = open_engine(parse_address(address))
+        engine = open_engine(address)
         commit = read_commit(engine)
         if commit is None:
             where = engine.address

@@ -15,12 +15,11 @@ from itertools import chain, islice
 import numpy as np
 
 from rankwell.analysis import Analyzer
-from rankwell.clickhouse.manifest import DOCUMENTS, STALE, Commit, Load, VectorSet
+from rankwell.clickhouse.manifest import DOCUMENTS, Commit, Layout, Load, VectorSet, metadata_columns
 from rankwell.clickhouse.rows import Builder, BuildOutcome, SegmentRows, Share, document_hash, document_hashes
-from rankwell.clickhouse.tables import Layout, metadata_columns
 from rankwell.clickhouse.values import Answer, Name, listed, sql
 from rankwell.clickhouse.vectors import push_vectors
-from rankwell.clickhouse.writing import Pushed, Writer, purged, writing
+from rankwell.clickhouse.writing import STALE, Pushed, Writer, purged, writing
 from rankwell.core import Document, ParameterError, Progress, RankwellError, fingerprint
 from rankwell.core.arrays import Integers
 from rankwell.core.progress import SILENT

@@ -16,9 +16,8 @@ import numpy.typing as npt
 import orjson
 
 from rankwell.analysis import Analyzer
-from rankwell.clickhouse.address import EMBEDDED, Address
-from rankwell.clickhouse.engine import Engine, open_engine
-from rankwell.clickhouse.tables import metadata_columns
+from rankwell.clickhouse.engine import EMBEDDED, Address, Engine, open_engine
+from rankwell.clickhouse.manifest import metadata_columns
 from rankwell.clickhouse.values import Column, arrays, numbers, optional_texts, packed, repeated_texts, texts
 from rankwell.core import Document, RankwellError
 from rankwell.core.arrays import Integers

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.clickhouse.manifest import VECTORS, Commit, Load, VectorSet
-from rankwell.clickhouse.tables import GRAPHS, create_graph
+from rankwell.clickhouse.manifest import GRAPHS, VECTORS, Commit, Load, VectorSet, create_graph
 from rankwell.clickhouse.values import Sql, numbers, sql, texts, vectors
 from rankwell.core import ParameterError, RankwellError, fingerprint
 from rankwell.core.arrays import Floats, Integers

@@ -1,22 +1,23 @@
-"""What all ways to fill an index in ClickHouse share: loads, deleted documents, statistics, commits."""
+"""What all ways to fill an index in ClickHouse share: the lock, loads, deleted documents, statistics, commits."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rankwell.clickhouse.address import parse_address
-from rankwell.clickhouse.engine import Engine, open_engine
+from rankwell.clickhouse import manifest
+from rankwell.clickhouse.engine import NO_TABLE, Engine, EngineError, open_engine
 from rankwell.clickhouse.index import ClickHouseIndex
-from rankwell.clickhouse.manifest import DOCUMENTS, Commit, Fields, Loads, PushLock, read_last_commit
+from rankwell.clickhouse.manifest import DOCUMENTS, MODERN, SHARDED, Commit, Fields, Layout, Loads
 from rankwell.clickhouse.rows import Hashes, Rows
-from rankwell.clickhouse.tables import MODERN, SHARDED, Layout, catch_up, check_keeper, create, is_replicated
 from rankwell.clickhouse.values import Sql, joined, numbers, sql, texts
 from rankwell.core import RankwellError
 from rankwell.core.arrays import Integers
@@ -38,14 +39,83 @@ class Pushed:
     purged: int = 0
 
 
-@contextmanager
+EXISTS = 57
+STALE = 60.0  # seconds without a heartbeat after which a writer counts as dead
+LOOK = 0.5  # seconds for a writer that has just begun to write its first heartbeat
+BETWEEN = 0.1  # seconds between two looks at deletions that are under way
+FOREVER = 1e9
+
+
+class PushLock:
+    """Held by the writer that created the table `pushing`; `beat` is its heartbeat."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._owner = secrets.token_hex(8)
+        self._beaten = 0.0
+
+    @contextlib.contextmanager
+    def held(self, stale: float = STALE) -> Iterator[PushLock]:
+        """Take the lock without waiting: raise where another writer is alive, take over from a dead one."""
+        self._take(stale)
+        try:
+            yield self
+        finally:
+            with contextlib.suppress(RankwellError):
+                self._drop()
+
+    def beat(self) -> None:
+        """Write a heartbeat from time to time."""
+        if time.monotonic() - self._beaten > STALE / 10:
+            self._engine.run_first("INSERT INTO {own[pushing]} SELECT {owner}, now()", owner=self._owner)
+            self._beaten = time.monotonic()
+
+    def _drop(self) -> None:
+        self._engine.run_first("DROP TABLE IF EXISTS {own[pushing]}")
+
+    def _take(self, stale: float) -> None:
+        create = "CREATE TABLE {own[pushing]} (owner String, at DateTime) ENGINE = MergeTree ORDER BY at"
+        for _ in range(2):
+            try:
+                self._engine.run_first(create)
+            except EngineError as error:
+                if error.code != EXISTS:
+                    raise
+                silent = self._silence()
+                if silent > FOREVER:  # perhaps just created, by a writer without a heartbeat yet
+                    time.sleep(LOOK)
+                    silent = self._silence()
+                if silent < stale:
+                    raise RankwellError(
+                        f"{self._engine.address}: another push is writing (its last sign of life is {silent:.0f} s "
+                        f"old; one that died is taken over after {stale:.0f} s)"
+                    ) from None
+                self._drop()
+            else:
+                self.beat()
+                return
+        raise RankwellError(f"{self._engine.address}: another push has just begun")
+
+    def _silence(self) -> float:
+        """Seconds since the other writer's last heartbeat."""
+        age = "SELECT toFloat64(toUInt32(now()) - toUInt32(max(at))) AS seconds FROM {own[pushing]}"
+        try:
+            answer = self._engine.ask_first(age)
+        except EngineError as error:
+            if error.code in NO_TABLE:
+                return math.inf
+            raise
+        return float(answer["seconds"][0]) if answer else math.inf
+
+
+@contextlib.contextmanager
 def writing(address: str, layout: Layout, stale: float) -> Iterator[Writer]:
     """The only writer of an index at an address; creates missing tables."""
-    engine = open_engine(parse_address(address))
+    engine = open_engine(address)
     replicated = engine.address.replicated
     if replicated:
-        check_keeper(engine)
-    create(engine, replace(layout, replicated=replicated))
+        manifest.check_keeper(engine)
+    manifest.create(engine, replace(layout, replicated=replicated))
     with PushLock(engine).held(stale) as lock:
         yield Writer(engine, lock.beat)
 
@@ -55,8 +125,8 @@ class Writer:
 
     def __init__(self, engine: Engine, beat: Callable[[], None]) -> None:
         self.engine, self.beat = engine, beat
-        self.replicated = is_replicated(engine)
-        self.last = read_last_commit(engine)
+        self.replicated = manifest.is_replicated(engine)
+        self.last = manifest.read_last_commit(engine)
         self.catch_up(self.last)  # every replica must see what a dead writer has finished
         self.loads = Loads.read(engine)
         self.fields = Fields.read(engine, self.last)
@@ -65,7 +135,7 @@ class Writer:
         """Wait for replicas that copy from each other."""
         if self.replicated:
             own = () if commit is None else (of.table for of in commit.vectors)
-            catch_up(self.engine, dict.fromkeys((*SHARDED, *own)))
+            manifest.catch_up(self.engine, dict.fromkeys((*SHARDED, *own)))
 
     def send(self, rows: Iterable[tuple[str, Rows]]) -> None:
         """Insert rows, each with its table's name."""
@@ -184,7 +254,6 @@ class Writer:
         self.engine.copy_each(counts, self.engine.own["terms"])
 
 
-LOOK = 0.1  # seconds
 BY_DOCUMENT = ("postings", "documents", "stored")
 
 
@@ -234,4 +303,4 @@ def _delete(writer: Writer, table: str, condition: Sql) -> None:
     )
     while any(answer.number("n") for answer in engine.ask_each(waiting)):
         writer.beat()
-        time.sleep(LOOK)
+        time.sleep(BETWEEN)

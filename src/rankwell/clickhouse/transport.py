@@ -1,30 +1,26 @@
-"""ClickHouse servers over HTTP: reused connections, fail-over and retries."""
+"""The two ways to reach ClickHouse: servers over HTTP with fail-over and retries, and chDB inside this process."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import http.client
 import logging
 import random
 import ssl
+import tempfile
 import time
 import weakref
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from threading import RLock
 from typing import Any
 from urllib.parse import urlencode
 
-from rankwell.clickhouse.address import SECURE, Address, Host
-from rankwell.clickhouse.engine import (
-    LARGE,
-    WRITING,
-    Engine,
-    EngineError,
-    ShardDownError,
-    UnreachableError,
-    engine_error,
-)
-from rankwell.clickhouse.values import Answer, Column, Settings, Sql, block, inserting, read_blocks, sql
-from rankwell.core import RankwellError
+from rankwell.clickhouse import engine
+from rankwell.clickhouse.engine import LARGE, SECURE, WRITING, Address, Engine, Host, engine_error
+from rankwell.clickhouse.values import Answer, Column, Settings, Sql, block, inserting, literal, read_blocks, sql
+from rankwell.core import MissingExtraError, RankwellError
 
 Connection = http.client.HTTPConnection
 log = logging.getLogger(__name__)
@@ -57,7 +53,7 @@ class HttpEngine(Engine):
         body = _query(self.sql(statement, **values))
         try:
             return read_blocks(self._ask(body, given))
-        except ShardDownError as error:
+        except engine.ShardDownError as error:
             if not self.address.partial:
                 raise
             log.warning("%s; the other shards answer without it", error)
@@ -87,16 +83,16 @@ class HttpEngine(Engine):
 
     def _ask(self, body: bytes, settings: Settings) -> bytes:
         """Try the servers in rounds."""
-        failed: RankwellError = UnreachableError(str(self.address))
+        failed: RankwellError = engine.UnreachableError(str(self.address))
         for pause in self._pauses():
             time.sleep(pause)
             for host in self._in_order():
                 try:
                     return self._send(host, body, settings)
-                except UnreachableError as error:
+                except engine.UnreachableError as error:
                     self._avoided[host] = time.monotonic() + AVOIDED
-                    failed = failed if isinstance(failed, EngineError) else error  # an error answer says more
-                except EngineError as error:
+                    failed = failed if isinstance(failed, engine.EngineError) else error  # an error answer says more
+                except engine.EngineError as error:
                     if not error.passing:
                         raise
                     failed = error
@@ -118,17 +114,19 @@ class HttpEngine(Engine):
         for host in self._in_order():
             try:
                 self._send(host, b"SELECT 1", {})
-            except UnreachableError:
+            except engine.UnreachableError:
                 continue
             return host
-        raise UnreachableError(f"{self.address}: expected a server, found none that answers")
+        raise engine.UnreachableError(f"{self.address}: expected a server, found none that answers")
 
     def _explained(self, error: RankwellError) -> RankwellError:
         """Name the shard that is down, where the servers we reach cannot reach others."""
-        if isinstance(error, UnreachableError):
+        if isinstance(error, engine.UnreachableError):
             hosts = ", ".join(f"{host}:{port}" for host, port in self.hosts)
-            return UnreachableError(f"{self.address}: expected an answer of a server, found none at {hosts}: {error}")
-        if not isinstance(error, EngineError) or not error.places or not self.address.cluster:
+            return engine.UnreachableError(
+                f"{self.address}: expected an answer of a server, found none at {hosts}: {error}"
+            )
+        if not isinstance(error, engine.EngineError) or not error.places or not self.address.cluster:
             return error
         down = set(error.places)
         shards = [
@@ -136,7 +134,7 @@ class HttpEngine(Engine):
         ]
         if not shards:
             return error
-        return ShardDownError(f"{self.address}: no server of {' and '.join(shards)} answers")
+        return engine.ShardDownError(f"{self.address}: no server of {' and '.join(shards)} answers")
 
     def _shards(self) -> dict[int, list[str]]:
         """The servers of each shard in the cluster's configuration."""
@@ -174,7 +172,7 @@ class HttpEngine(Engine):
                 used = self._connect(host)
                 status, data = self._exchange(used, path, body, patience)
         except (OSError, http.client.HTTPException) as error:
-            raise UnreachableError(f"{where}: {_reason(error)}") from error
+            raise engine.UnreachableError(f"{where}: {_reason(error)}") from error
         self._idle[host].append(used)
         if status != OK:
             raise engine_error(where, data.decode("utf-8", "replace"))
@@ -221,3 +219,82 @@ def _reason(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+_lock = RLock()  # a finaliser may run inside
+_open: dict[str, list[Any]] = {}  # the session of a folder and its users; the library allows one folder per process
+
+
+class EmbeddedEngine(Engine):
+    """The embedded engine as a cluster of one server."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address)
+        self._session = _session(address, self)
+
+    def ask(self, statement: str | Sql, settings: Settings | None = None, /, **values: Any) -> Answer:
+        """Run a statement, and read the answer."""
+        return read_blocks(self._read(self.hosts[0], self.sql(statement, **values), settings or {}))
+
+    def insert(self, table: Sql, columns: Mapping[str, Column]) -> None:
+        """Insert rows through a file: the library has no other way to take binary rows from Python."""
+        with tempfile.NamedTemporaryFile(suffix=".native") as file:
+            file.write(block(columns))
+            file.flush()
+            beginning = inserting(table, columns)
+            self._query(sql("{beginning} FROM INFILE {file} FORMAT Native", beginning=beginning, file=file.name))
+
+    def copy_each(self, statement: Sql, table: Sql) -> None:
+        """Copy within the only server."""
+        self._query(sql("INSERT INTO {table} {statement}", table=table, statement=statement))
+
+    def _read(self, host: Host, statement: Sql, settings: Settings = LARGE) -> bytes:  # noqa: ARG002 -- there is one
+        given = ", ".join(f"{name} = {literal(value)}" for name, value in {**LARGE, **settings}.items())
+        return self._query(f"{statement} SETTINGS {given}")
+
+    def _run(self, host: Host, statement: Sql, patience: float = 1.0) -> None:  # noqa: ARG002 -- there is one
+        self._query(statement)
+
+    def _insert(self, host: Host, table: Sql, columns: Mapping[str, Column]) -> None:  # noqa: ARG002 -- there is one
+        self.insert(table, columns)
+
+    def _query(self, statement: str | Sql) -> bytes:
+        try:
+            answer = self._session.query(str(statement), "Native")
+        except Exception as error:  # noqa: BLE001 -- the library's own class, which it does not export
+            raise engine_error(str(self.address), str(error)) from None
+        return bytes(answer.bytes() or b"") if answer is not None else b""
+
+
+def _session(address: Address, user: object) -> Any:
+    """The session of a folder, which stays open as long as it has a user."""
+    try:
+        from chdb import session
+    except ImportError:
+        raise MissingExtraError("an index in chDB", extra="clickhouse") from None
+    folder = str(Path(address.folder).resolve())
+    if set(_open) - {folder}:
+        gc.collect()  # garbage collection of an unused index may close it
+    with _lock:
+        if folder not in _open:
+            if _open:
+                there = ", ".join(_open)
+                raise RankwellError(f"{address}: the embedded engine has one folder a process, and uses {there}")
+            try:
+                Path(folder).mkdir(parents=True, exist_ok=True)
+                _open[folder] = [session.Session(folder), 0]  # type: ignore[no-untyped-call]
+            except OSError as error:
+                raise RankwellError(f"{folder}: cannot be written: {error.strerror}") from error
+            except RuntimeError as error:
+                raise engine_error(str(address), str(error)) from None
+        _open[folder][1] += 1
+        weakref.finalize(user, _release, folder)
+        return _open[folder][0]
+
+
+def _release(folder: str) -> None:
+    """Remove a user; the last one closes the session."""
+    with _lock:
+        _open[folder][1] -= 1
+        if not _open[folder][1]:
+            _open.pop(folder)[0].close()
