@@ -10,7 +10,6 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 from rankwell.cli import options
-from rankwell.cli.runs import read_runs, show, this_command, warn, write_page, write_pictures
 from rankwell.collections import Reading, read_qrels, read_queries, write_qrels
 from rankwell.collections.formats.trec_qrels import is_whole
 from rankwell.core import Document, Judgments, ParameterError, RankwellError
@@ -114,7 +113,7 @@ def status(
         raise ParameterError("--by", expected=f"one of {', '.join(tables)}", found=by)
     with open_study(database) as study:
         progress = study.progress()
-    show(output, tables[by](progress))
+    options.show(output, tables[by](progress))
     options.tell(f"{progress.study.title}: {totals(progress)}")
 
 
@@ -198,7 +197,7 @@ def agreement(
     rules = _rules(gathered, threshold, lowest=lowest)
     measured = measure_agreement(gathered.grades.only(english=english), rules.thresholds, seed=seed)
     _show_tables(output, agreement=tables.agreement_table(measured), assessors=tables.assessors_table(measured))
-    warn(measured.warnings())
+    options.warn(measured.warnings())
 
 
 @assess.command()
@@ -231,7 +230,7 @@ def report(
     if runs and known is None:
         raise ParameterError("--original", expected="the judgments there were before", found="none")
     rules = _rules(gathered, threshold, assessors, english, complete, missing, lowest)
-    by_name = read_runs(runs, name, skip_bad=skip_bad, quiet=quiet) if runs else {}
+    by_name = options.read_runs(runs, name, skip_bad=skip_bad, quiet=quiet) if runs else {}
     made = make_labels(gathered.grades, known, rules, confirmed=confirmed)
     counted = gathered.grades.only(english=english)
     experiments = run_experiments(made, by_name, lowest=rules.lowest) if runs else None
@@ -240,10 +239,10 @@ def report(
     _show_assessment(assessment, marks, output)
     if pictures:
         kinds = group_pictures(experiments, texts) if experiments else {}
-        write_pictures(pictures, assessment_pictures(counted, made) | kinds)
+        options.write_pictures(pictures, assessment_pictures(counted, made) | kinds)
     if html:
         title = ", ".join([f"{Path(source).stem}: new labels", *by_name])
-        write_page(html, assessment_page(assessment, title, marks=marks, command=this_command()))
+        options.write_page(html, assessment_page(assessment, title, marks=marks, command=options.this_command()))
 
 
 def _show_assessment(assessment: Assessment, marks: str, output: str) -> None:
@@ -252,16 +251,16 @@ def _show_assessment(assessment: Assessment, marks: str, output: str) -> None:
     if experiments is None:
         labels = tables.labels_table(assessment.labels, rules.thresholds, rules.lowest)
         _show_tables(output, labels=labels, agreement=tables.agreement_table(assessment.agreement))
-        warn(assessment.agreement.warnings())
+        options.warn(assessment.agreement.warnings())
         return
     if output in ("csv", "json"):
-        show(output, tables.experiments_table(experiments, marks))
+        options.show(output, tables.experiments_table(experiments, marks))
     else:
         each = [tables.experiment_table(experiment, marks) for experiment in experiments.all]
-        show(output, tables.verdict_table(experiments, marks), *each)
+        options.show(output, tables.verdict_table(experiments, marks), *each)
     if output == "table":
         print(f"\npaired t-test. {mark(marks).legend}")
-    warn(experiments.notes)
+    options.warn(experiments.notes)
 
 
 def _show_tables(output: str, **by_name: Table) -> None:
@@ -269,7 +268,7 @@ def _show_tables(output: str, **by_name: Table) -> None:
     if output == "json":
         print(json.dumps({name: json.loads(table.render("json")) for name, table in by_name.items()}, indent=2))
     else:
-        show(output, *by_name.values())
+        options.show(output, *by_name.values())
 
 
 def _read(

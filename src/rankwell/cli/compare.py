@@ -11,7 +11,6 @@ from typer import Argument, Option
 
 from rankwell import collections, evaluation, pipelines
 from rankwell.cli import options
-from rankwell.cli.runs import MEASURES, parse_numbers, read_judged, show, this_command, warn, write_page, write_pictures
 from rankwell.collections.convert import Conversion
 from rankwell.collections.sample import SamplePart
 from rankwell.core import Judgments, Progress, Run
@@ -65,21 +64,21 @@ def compare(
     """Compare runs with a baseline: differences with intervals and tests, as a table and as a page with pictures."""
     chosen = _paired_test(test, seed)
     files = [baseline, *runs]
-    judgments, by_name = read_judged(qrels, files, name, skip_bad=skip_bad, quiet=quiet)
+    judgments, by_name = options.read_judged(qrels, files, name, skip_bad=skip_bad, quiet=quiet)
     compared = evaluation.compare(
-        judgments, by_name, measure or MEASURES, test=chosen, correction=correction, unjudged=unjudged
+        judgments, by_name, measure or options.MEASURES, test=chosen, correction=correction, unjudged=unjudged
     )
-    show(output, (comparison.compact_table if compact else comparison.comparison_table)(compared, marks))
+    options.show(output, (comparison.compact_table if compact else comparison.comparison_table)(compared, marks))
     if output == "table":
         print(f"\n{chosen.name} test, correction: {correction}. {significance.mark(marks).legend}")
-    warn(compared.warnings())
+    options.warn(compared.warnings())
     if html:
         texts = collections.read_queries(queries).texts() if queries else None
         types = read_answer_types(answer_types) if answer_types else None
         page = comparison.comparison_page(
-            compared, texts=texts, answer_types=types, marks=marks, command=this_command()
+            compared, texts=texts, answer_types=types, marks=marks, command=options.this_command()
         )
-        write_page(html, page)
+        options.write_page(html, page)
     if assess_unjudged:
         sources = {"qrels": qrels, "runs": files, "queries": queries, "collection": collection}
         _write_unjudged(assess_unjudged, judgments, by_name, depth, sources)
@@ -99,14 +98,14 @@ def evaluate(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure runs against judgments. A query that a run lacks counts as 0; ties are broken as trec_eval does."""
-    judgments, by_name = read_judged(qrels, runs, name, skip_bad=skip_bad, quiet=quiet)
-    measured = evaluation.evaluate(judgments, by_name, measure or MEASURES, unjudged=unjudged)
+    judgments, by_name = options.read_judged(qrels, runs, name, skip_bad=skip_bad, quiet=quiet)
+    measured = evaluation.evaluate(judgments, by_name, measure or options.MEASURES, unjudged=unjudged)
     if unjudged == "bounds":
         table = comparison.per_query_bounds_table if per_query else comparison.bounds_table
     else:
         table = comparison.per_query_table if per_query else comparison.evaluation_table
-    show(output, table(measured))
-    warn(warnings(measured))
+    options.show(output, table(measured))
+    options.warn(warnings(measured))
     if assess_unjudged:
         _write_unjudged(assess_unjudged, judgments, by_name, depth, {"qrels": qrels, "runs": runs})
 
@@ -144,7 +143,9 @@ def sweep(
     """Follow measures over re-ranking depth (from one re-ranked run) or over any number, with a 95 % band."""
     points = parse_points(runs)
     files = [baseline, *map(Path, points.values() if points else runs)]
-    judgments, by_name = read_judged(qrels, files, list(map(str, range(len(files)))), skip_bad=skip_bad, quiet=quiet)
+    judgments, by_name = options.read_judged(
+        qrels, files, list(map(str, range(len(files)))), skip_bad=skip_bad, quiet=quiet
+    )
     first, *others = by_name.values()
     chosen, wanted = _paired_test(test, seed), measure or ["RR@10", "R@10", "nDCG@10"]
     if points:
@@ -152,12 +153,12 @@ def sweep(
         swept = evaluation.sweep(judgments, first, at, wanted, name=name, test=chosen)
     else:
         swept = evaluation.depth_sweep(judgments, first, others[0], parse_depths(depths), wanted, test=chosen)
-    show(output, sweep_table(swept, marks))
-    warn(swept.warnings())
+    options.show(output, sweep_table(swept, marks))
+    options.warn(swept.warnings())
     if pictures:
-        write_pictures(pictures, sweep_pictures(swept))
+        options.write_pictures(pictures, sweep_pictures(swept))
     if html:
-        write_page(html, sweep_page(swept, f"{baseline.name} by {swept.name}", this_command(), marks))
+        options.write_page(html, sweep_page(swept, f"{baseline.name} by {swept.name}", options.this_command(), marks))
 
 
 def tune(
@@ -182,7 +183,7 @@ def tune(
     quiet: options.Quiet = False,
 ) -> None:
     """Try a grid of BM25 parameters; the cross-validated value is what to expect on new queries."""
-    grid: dict[str, Sequence[Any]] = {"k1": parse_numbers("--k1", k1), "b": parse_numbers("--b", b)}
+    grid: dict[str, Sequence[Any]] = {"k1": options.parse_numbers("--k1", k1), "b": options.parse_numbers("--b", b)}
     if weights:
         grid["weights"] = pipelines.weight_grid([name.strip() for name in weights.split(",")], steps)
     asked, judged = collections.read_any_queries(queries, split), collections.read_any_qrels(qrels, split)
@@ -191,7 +192,7 @@ def tune(
         tuning = pipelines.tune(
             stage, grid, asked, judged, measure, folds=folds, seed=seed, cache=cache, progress=progress
         )
-    show(output, tuning_table(tuning.rows(), str(tuning.measure)))
+    options.show(output, tuning_table(tuning.rows(), str(tuning.measure)))
     if output == "table":
         best = ", ".join(f"{name}={value}" for name, value in tuning.best.setting.items())
         print(f"\nbest on all queries: {best} ({tuning.best.value:.4f})")
@@ -232,11 +233,11 @@ def stats(
     if output == "json":
         print(statistics.to_json(), end="")
     else:
-        show(output, *statistics.tables())
+        options.show(output, *statistics.tables())
     if pictures:
-        write_pictures(pictures, statistics.pictures())
+        options.write_pictures(pictures, statistics.pictures())
     if html:
-        write_page(html, statistics.page(f"{source}: collection statistics", this_command()))
+        options.write_page(html, statistics.page(f"{source}: collection statistics", options.this_command()))
 
 
 def fuse(
@@ -249,7 +250,7 @@ def fuse(
     quiet: options.Quiet = False,
 ) -> None:
     """Combine runs: reciprocal rank fusion, or weighted sums of normalised scores."""
-    numbers = None if weights is None else parse_numbers("--weights", weights, "numbers, one a run: 0.7,0.3")
+    numbers = None if weights is None else options.parse_numbers("--weights", weights, "numbers, one a run: 0.7,0.3")
     fused = fusion(method, numbers)(*(collections.read_run(path) for path in runs))
     fused = replace(fused if k is None else fused.top(k), tag=tag)
     collections.write_run(out, fused, "trec")

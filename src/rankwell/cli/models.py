@@ -10,7 +10,6 @@ import orjson
 from typer import Argument, Exit, Option, Typer
 
 from rankwell.cli import options
-from rankwell.cli.runs import show as show_table
 from rankwell.core import Progress
 from rankwell.doctor import Checkup, examine, warm_kernels
 from rankwell.index import Index
@@ -38,7 +37,7 @@ def list_models() -> None:
             rows.append((name, kind_of(folder, task_of(folder)), sizes[name], None, "-", "fetched or exported by you"))
     titles = ("model", "kind", "MB here", "MB to fetch", "licence", "what")
     columns = [Column(title, "right" if title.startswith("MB") else "left") for title in titles]
-    show_table("table", Table("Models", columns, rows))
+    options.show("table", Table("Models", columns, rows))
 
 
 @models.command("add")

@@ -12,16 +12,13 @@ from typer import Argument, Option, Typer
 
 from rankwell import reviews
 from rankwell.cli import options
-from rankwell.cli.runs import parse_numbers, read_runs, show, this_command, warn, write_page, write_pictures
 from rankwell.collections import open_collection, write_run
 from rankwell.core import MissingExtraError, ParameterError, Progress
 from rankwell.models.base import TokenCounter, default_tokenizer, find_model
 from rankwell.report.renderers import RENDERERS
 from rankwell.reviews import build as building
-from rankwell.reviews import screening, statistics
-from rankwell.reviews.finding import decisions_in
-from rankwell.reviews.screening import figures
-from rankwell.reviews.screening.rankers import Ranker
+from rankwell.reviews import finding, screening, statistics
+from rankwell.reviews.screening import figures, rankers
 
 if TYPE_CHECKING:
     from rankwell.reviews.screening.store import Project
@@ -57,8 +54,8 @@ def rank(
         ordering = chosen(setting)
         run = screening.ranked(list(progress.track(setting.reviews)), ordering, ranker)
     write_run(out, run, "trec")
-    warn(setting.notes)
-    show(output, figures.ranking_table(run, setting))
+    options.warn(setting.notes)
+    options.show(output, figures.ranking_table(run, setting))
     if not quiet:
         options.tell(f"{out}: {len(run.qids):,} reviews, {len(run):,} records")
 
@@ -90,19 +87,21 @@ def simulate(
     _check_output(output)
     names = list(dict.fromkeys(ranker or ([] if run else ["learner"])))
     setting = _setting(source, split, names, bert, seed=seed, quiet=quiet).for_replay()
-    rankers = _rankers(setting, names, run or [])
-    total = len(setting.reviews) * len(rankers) * starts
+    by_name = _rankers(setting, names, run or [])
+    total = len(setting.reviews) * len(by_name) * starts
     with Progress("simulating", unit="simulations", total=total, quiet=quiet) as progress:
         replays = screening.replay(
-            setting.reviews, rankers, count=starts, seed=seed, again=again, recall=recall, progress=progress
+            setting.reviews, by_name, count=starts, seed=seed, again=again, recall=recall, progress=progress
         )
-    warn(setting.notes)
-    show(output, figures.figures_table(replays, output))
+    options.warn(setting.notes)
+    options.show(output, figures.figures_table(replays, output))
     if pictures:
         curves = figures.recall_pictures(replays).items()
-        write_pictures(pictures, {f"recall-{_file_name(name)}": picture for name, picture in curves})
+        options.write_pictures(pictures, {f"recall-{_file_name(name)}": picture for name, picture in curves})
     if html:
-        write_page(html, figures.replays_page(replays, f"{source}: simulated screening", this_command(), setting.notes))
+        options.write_page(
+            html, figures.replays_page(replays, f"{source}: simulated screening", options.this_command(), setting.notes)
+        )
 
 
 def _check_output(output: str) -> None:
@@ -133,16 +132,16 @@ def _setting(
     return replace(setting, model=bert)
 
 
-def _rankers(setting: screening.Setting, names: Sequence[str], runs: Sequence[Path]) -> dict[str, Ranker]:
-    rankers = {name: screening.ranker_named(name)(setting) for name in names}
-    for name, run in read_runs(runs, None, skip_bad=False, quiet=True).items():
-        if name in rankers:
+def _rankers(setting: screening.Setting, names: Sequence[str], runs: Sequence[Path]) -> dict[str, rankers.Ranker]:
+    by_name = {name: screening.ranker_named(name)(setting) for name in names}
+    for name, run in options.read_runs(runs, None, skip_bad=False, quiet=True).items():
+        if name in by_name:
             raise ParameterError("--run", expected="a file whose name is not that of a ranker", found=name)
-        rankers[name] = screening.by_run(run)
+        by_name[name] = screening.by_run(run)
         unknown = [review.name for review in setting.reviews if review.name not in run]
         if unknown:
             setting.notes.append(f"{name} has nothing for {len(unknown):,} reviews, whose records keep their order")
-    return rankers
+    return by_name
 
 
 def _file_name(name: str) -> str:
@@ -229,18 +228,18 @@ def build(
 ) -> None:
     """Find the studies of reviews in PubMed and make a collection of them. Interrupted, it goes on where it was."""
     building.check_folder(out)
-    parts = tuple(part / 100 for part in parse_numbers("--shares", shares, "three numbers: 85,7.5,7.5"))
+    parts = tuple(part / 100 for part in options.parse_numbers("--shares", shares, "three numbers: 85,7.5,7.5"))
     settings = reviews.BuildSettings(fewest, not keep_without_abstract, parts, seed)
     with options.reading(f"reading {listed}", "reviews", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
         wanted = reviews.read_reviews(listed, how)
-    decided = decisions_in(out, decisions)
+    decided = finding.decisions_in(out, decisions)
     total = sum(len(of.studies) for of in wanted)
     with _source(local, cache, base_url=base_url, offline=offline, quiet=quiet) as source:
         finder = reviews.StudyFinder(source, reviews.MatchingRule(), decided, candidates)
         with Progress("finding studies", unit="studies", total=total, quiet=quiet) as progress:
             built = reviews.build_collection(wanted, finder.find(wanted, progress), settings)
         reviews.write_collection(out, built, finder, building.input_record(listed, wanted))
-    show(output, building.verdict_table(built), building.split_table(built))
+    options.show(output, building.verdict_table(built), building.split_table(built))
     if not quiet:
         kept, studies = f"{len(built.reviews):,} of {len(wanted):,} reviews", f"{built.verdicts.total():,} studies"
         options.tell(f"{out}: {kept}; what was found for each of {studies}: {out}/studies.csv")
@@ -271,11 +270,13 @@ def stats(
     if output == "json":
         print(found.to_json(), end="")
     else:
-        show(output, *statistics.statistics_tables(found))
+        options.show(output, *statistics.statistics_tables(found))
     if pictures:
-        write_pictures(pictures, statistics.statistics_pictures(found))
+        options.write_pictures(pictures, statistics.statistics_pictures(found))
     if html:
-        write_page(html, statistics.statistics_page(found, f"{source}: reviews ({split})", this_command()))
+        options.write_page(
+            html, statistics.statistics_page(found, f"{source}: reviews ({split})", options.this_command())
+        )
 
 
 @contextmanager

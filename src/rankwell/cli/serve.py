@@ -12,7 +12,6 @@ from rankwell.apps.search.access import Keys, default_keys
 from rankwell.apps.search.application import run as run_server
 from rankwell.apps.search.settings import ServeSettings
 from rankwell.cli import options
-from rankwell.cli.runs import show
 from rankwell.index import scheme_of
 from rankwell.report import Column, Table
 
@@ -106,7 +105,7 @@ def list_keys(keys_file: KeysFile = None) -> None:
     """The keys that there are."""
     rows = [(key.name, key.role, key.made) for key in Keys(keys_file or default_keys()).all()]
     columns = [Column(title, "left") for title in ("name", "role", "made")]
-    show("table", Table("Keys", columns, rows))
+    options.show("table", Table("Keys", columns, rows))
 
 
 @keys.command("remove")

@@ -12,7 +12,7 @@ import orjson
 from typer import Argument, Option, Typer, confirm
 
 from rankwell import studies
-from rankwell.cli import options, runs
+from rankwell.cli import options
 from rankwell.core import ParameterError, RankwellError
 from rankwell.ray import CellsOn, worker_address
 from rankwell.report import Column, Table
@@ -40,7 +40,7 @@ def list_studies() -> None:
     """The studies that come with Rankwell."""
     columns = [Column("study", "left"), Column("tables"), Column("title", "left")]
     rows = [(name, len(file.study.table), file.study.title) for name, file in studies.shipped_studies().items()]
-    runs.show("table", Table("Studies", columns, rows))
+    options.show("table", Table("Studies", columns, rows))
 
 
 @study.command("show")
@@ -140,8 +140,8 @@ def diff(
 ) -> None:
     """Compare two runs of a study, figure by figure."""
     one, other = studies.read_numbers(first), studies.read_numbers(second)
-    runs.show(output, studies.differences(one, other, everything=everything))
-    runs.warn(studies.remarks(one, other))
+    options.show(output, studies.differences(one, other, everything=everything))
+    options.warn(studies.remarks(one, other))
 
 
 @study.command("schema")

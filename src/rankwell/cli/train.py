@@ -13,18 +13,15 @@ from typer import Argument, Option, Typer
 
 from rankwell import training
 from rankwell.cli import options
-from rankwell.cli.runs import parse_numbers, show
 from rankwell.collections import ColumnChoice, open_collection, read_any_qrels, read_any_queries, read_run
 from rankwell.core import Judgments, Progress
 from rankwell.core.parameters import Parameter, parameters
 from rankwell.models.distillation import speed
-from rankwell.models.distillation.training import DistilSettings, DistilValidation
-from rankwell.models.distillation.training import distil as distil_into
+from rankwell.models.distillation import training as distillation
 from rankwell.models.language_model import vocabulary as vocabularies
 from rankwell.models.language_model.settings import MlmSettings, VocabularySettings
 from rankwell.models.language_model.training import MlmResult, train_mlm
-from rankwell.models.learning import trainer
-from rankwell.models.learning.folders import check_new_folder, room_beside
+from rankwell.models.learning import folders, trainer
 from rankwell.models.learning.pairs import Pairs, open_pairs
 from rankwell.models.learning.settings import ValidationSettings
 from rankwell.models.linear.training import LinearSettings, LinearValidation, penalty_table, train_linear
@@ -62,7 +59,7 @@ def pairs(
     quiet: options.Quiet = False,
 ) -> None:
     """Make pairs to train on: from judgments with hard and random negatives, or without any judgments."""
-    check_new_folder(out)
+    folders.check_new_folder(out)
     alone, judged = wanted.self_supervised(), wanted.labelled()
     open_ended = wanted.unlabelled() if unlabelled else None
     collection, choice = open_collection(source, format), ColumnChoice.parse(id_column, fields, None)
@@ -72,7 +69,7 @@ def pairs(
         texts = read_any_queries(str(queries or source), split)
         texts = texts if unlabelled else texts.only(judgments)
     with options.reading(f"reading {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
-        spool = training.Spool(how.progress.track(collection.documents(how, choice)), room_beside(out))
+        spool = training.Spool(how.progress.track(collection.documents(how, choice)), folders.room_beside(out))
     with spool, Progress("making pairs", unit="pairs", quiet=quiet) as progress:
         if texts is None:
             made = training.write_self_supervised(
@@ -82,14 +79,15 @@ def pairs(
             ranking = None if run is None else read_run(run)
             if run is None and "hard" in judged.negatives.kinds:
                 depth = judged.negatives.depth
-                ranking = training.bm25_run(spool.values(), texts, depth, judged.query_field, room_beside(out))
+                ranking = training.bm25_run(spool.values(), texts, depth, judged.query_field, folders.room_beside(out))
             origin = {"collection": source, "split": split, "qrels": str(qrels or ""), "queries": str(queries or "")}
-            how_made = {"source": origin, "progress": progress}
             if open_ended is not None:
-                made = training.write_unlabelled(out, spool, texts, ranking, open_ended, **how_made)
+                made = training.write_unlabelled(
+                    out, spool, texts, ranking, open_ended, source=origin, progress=progress
+                )
             else:
                 sources = training.Sources(spool, texts, judgments, ranking)
-                made = training.write_labelled(out, sources, judged, **how_made)
+                made = training.write_labelled(out, sources, judged, source=origin, progress=progress)
     _tell_of_pairs(made, quiet=quiet)
 
 
@@ -122,14 +120,14 @@ def vocabulary(
     quiet: options.Quiet = False,
 ) -> None:
     """Add a collection's most frequent words to a model's vocabulary; each starts as the mean of its pieces."""
-    check_new_folder(out)
+    folders.check_new_folder(out)
     collection = open_collection(source, format)
     choice = ColumnChoice.parse(id_column, fields, None)
     with options.reading(f"reading {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
         documents = how.progress.track(collection.documents(how, choice))
         found = vocabularies.count_collection(documents, model, held_out=wanted.held_out, seed=wanted.seed)
     made = vocabularies.extend_vocabulary(found, model, out, words=wanted.words, at_least=wanted.at_least)
-    show(output, _table(made))
+    options.show(output, _table(made))
     if not quiet:
         some = ", ".join(f"{word} ({' '.join(p)})" for word, p in zip(made.words[:SHOWN], made.pieces, strict=False))
         options.tell(f"{out}: {len(made.words):,} new words, such as {some}")
@@ -224,7 +222,7 @@ def search(
             from rankwell.ray import search_on
 
             searched = search_on(on, asked, out, progress)
-    show(output, search_space.search_table(searched))
+    options.show(output, search_space.search_table(searched))
     search_space.search_picture(searched).save(out / "settings.png")
     if not quiet:
         declared = parameters(settings)
@@ -269,8 +267,8 @@ def linear(
     quiet: options.Quiet = False,
 ) -> None:
     """Train TF-IDF + logistic regression: a baseline that is fitted in seconds and re-ranks without a transformer."""
-    check_new_folder(out)
-    penalties = parse_numbers("--penalty", penalty)
+    folders.check_new_folder(out)
+    penalties = options.parse_numbers("--penalty", penalty)
     settings = replace(settings, penalty=penalties[0])
     known, validation = open_pairs(pairs), None
     if len(penalties) > 1:
@@ -282,7 +280,7 @@ def linear(
     with Progress("reading pairs", unit="pairs", total=len(known), quiet=quiet) as progress:
         model = train_linear(known, out, settings, validation=validation, penalties=penalties, progress=progress)
     if validation is not None:
-        show(output, penalty_table(model))
+        options.show(output, penalty_table(model))
     if not quiet:
         options.tell(f"{out}: {len(model.vocabulary):,} terms, of {len(known):,} pairs")
 
@@ -309,7 +307,7 @@ def mlm(
     )
     with _resumable(out):
         result = train_mlm(source, model, out, settings, quiet=quiet)
-    show(output, *_tables(result))
+    options.show(output, *_tables(result))
     if not quiet:
         options.tell(f"{result.training.folder.model}: {result.training.steps:,} steps")
 
@@ -341,13 +339,15 @@ def distil(
     student: Annotated[str, Argument(help="teacher:6 (of its layers), teacher:3x192 (narrower), a name or folder.")],
     pairs: PairsFolder,
     out: Out,
-    settings: DistilSettings,
-    held_out: DistilValidation,
+    settings: distillation.DistilSettings,
+    held_out: distillation.DistilValidation,
     quiet: options.Quiet = False,
 ) -> None:
     """Train a small cross-encoder on the scores of a large one, without labels. train resume continues a run."""
     with _resumable(out):
-        result = distil_into(teacher, student, pairs, out, settings=settings, validation=held_out.chosen, quiet=quiet)
+        result = distillation.distil(
+            teacher, student, pairs, out, settings=settings, validation=held_out.chosen, quiet=quiet
+        )
     _tell(result, quiet=quiet)
     if not quiet:
         for line in speed.compare_speed(
