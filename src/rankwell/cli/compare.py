@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -115,7 +114,7 @@ def _paired_test(name: str, seed: int) -> significance.PairedTest:
 
 
 def _write_unjudged(
-    path: Path, judgments: Judgments, by_name: Mapping[str, Run], depth: int, sources: Mapping[str, Any]
+    path: Path, judgments: Judgments, by_name: dict[str, Run], depth: int, sources: dict[str, Any]
 ) -> None:
     """Write the study file with what nobody judged, and say how much it is."""
     pool = evaluation.unjudged_documents(judgments, by_name.values(), depth)
@@ -183,7 +182,7 @@ def tune(
     quiet: options.Quiet = False,
 ) -> None:
     """Try a grid of BM25 parameters; the cross-validated value is what to expect on new queries."""
-    grid: dict[str, Sequence[Any]] = {"k1": options.parse_numbers("--k1", k1), "b": options.parse_numbers("--b", b)}
+    grid: dict[str, Any] = {"k1": options.parse_numbers("--k1", k1), "b": options.parse_numbers("--b", b)}
     if weights:
         grid["weights"] = pipelines.weight_grid([name.strip() for name in weights.split(",")], steps)
     asked, judged = collections.read_any_queries(queries, split), collections.read_any_qrels(qrels, split)

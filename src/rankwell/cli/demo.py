@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 from urllib import error, parse, request
@@ -39,6 +38,7 @@ SHOWN = 3  # documents and queries to show
 WIDTH = 110
 MEASURES = ("nDCG@10", "R@100")
 HOST, PORT = "127.0.0.1", 8080
+BUSY = 503  # the status of a server that asks for another try
 PATIENCE = 300  # seconds for a server to start, on a machine with much else to do
 LOCAL = request.build_opener(request.ProxyHandler({}))  # no proxy stands between us and ourselves
 
@@ -251,7 +251,7 @@ def _asked(address: str, words: str) -> dict[str, Any] | None:
                 return dict(orjson.loads(answer.read()))
         except error.HTTPError as refusal:
             refusal.close()
-            if refusal.code != HTTPStatus.SERVICE_UNAVAILABLE:
+            if refusal.code != BUSY:
                 return None
             time.sleep(1)
         except OSError:

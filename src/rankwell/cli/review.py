@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option, Typer
 
@@ -19,9 +19,6 @@ from rankwell.report.renderers import RENDERERS
 from rankwell.reviews import build as building
 from rankwell.reviews import finding, screening, statistics
 from rankwell.reviews.screening import figures, rankers
-
-if TYPE_CHECKING:
-    from rankwell.reviews.screening.store import Project
 
 NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
 review = Typer(no_args_is_help=True, help="Systematic reviews: find their studies, describe them.")
@@ -170,6 +167,7 @@ def screen(
 ) -> None:
     """Screen records in the browser until Ctrl-C: the ranking learns from every decision."""
     try:
+        from rankwell.reviews.screening.files import read_records
         from rankwell.reviews.screening.store import open_project
     except ImportError as error:
         raise MissingExtraError("screening", extra="reviews") from error
@@ -178,24 +176,17 @@ def screen(
         find_model(bert)  # one that is not there is told at once, and not by a thread
     with open_project(project, title=title, reviewers=reviewer or ()) as opened:
         for source in imported or ():
-            _import(opened, source, quiet=quiet)
+            with options.reading(f"reading {source}", "records", quiet=quiet) as how:
+                references = read_records(source, how)
+            with Progress("looking for duplicates", unit="records", total=len(references), quiet=quiet) as progress:
+                outcome = opened.import_references(Path(source).name or source, references, progress)
+            duplicates = f"{outcome.duplicates:,} duplicates set aside, {outcome.doubtful:,} to look at"
+            options.tell(f"{source}: {outcome.read:,} records, {duplicates}")
         if no_serve:
             return
         from rankwell.apps.screening.application import run
 
         run(opened, model=bert, host=host, port=port, quiet=quiet, tell=options.tell)
-
-
-def _import(project: Project, source: str, *, quiet: bool) -> None:
-    """Import a file, and say what came of it."""
-    from rankwell.reviews.screening.files import read_records
-
-    with options.reading(f"reading {source}", "records", quiet=quiet) as how:
-        references = read_records(source, how)
-    with Progress("looking for duplicates", unit="records", total=len(references), quiet=quiet) as progress:
-        outcome = project.import_references(Path(source).name or source, references, progress)
-    duplicates = f"{outcome.duplicates:,} duplicates set aside, {outcome.doubtful:,} to look at"
-    options.tell(f"{source}: {outcome.read:,} records, {duplicates}")
 
 
 @review.command()

@@ -17,8 +17,7 @@ from rankwell.core import Document, Judgments, ParameterError, Progress, Run, St
 from rankwell.core.errors import Phrase
 from rankwell.core.parameters import chosen, like, parameters
 from rankwell.index import open_index
-from rankwell.models.explanation import Interpolate
-from rankwell.models.families import reranker
+from rankwell.models import explanation, families
 from rankwell.models.reranking.passages import Passages
 from rankwell.models.reranking.reranker import PROBABILITY, Reranker, RerankSettings
 from rankwell.pipelines import Explained, Explanation, RankerOptions, RerankOptions, ShownOptions
@@ -179,14 +178,14 @@ def rerank(
         threads=threads,
         quiet=quiet,
     )
-    again = reranker(model, settings)
+    again = families.reranker(model, settings)
     stage: Stage = again
     if on is not None:
         from rankwell.ray import RerankOn, worker_address
 
         stage = RerankOn(again, worker_address(on, threads))
     if how.interpolate is not None:
-        stage = Interpolate(stage, how.interpolate)
+        stage = explanation.Interpolate(stage, how.interpolate)
     stage.check()
     first = replace(read_run(run), queries=read_any_queries(queries, split))
     if documents is not None:

@@ -26,8 +26,7 @@ from rankwell.models.learning.pairs import Pairs, open_pairs
 from rankwell.models.learning.settings import ValidationSettings
 from rankwell.models.linear.training import LinearSettings, LinearValidation, penalty_table, train_linear
 from rankwell.report import Column, Table
-from rankwell.training import PairOptions, search_space
-from rankwell.training.families import TRAINABLE, FineTuned, kind_named
+from rankwell.training import PairOptions, families, search_space
 from rankwell.training.search import SearchOptions
 
 SHOWN = 10  # words
@@ -189,7 +188,7 @@ def _tell(result: trainer.TrainingResult, *, quiet: bool) -> None:
 
 @options.declared
 def search(
-    kind: Annotated[str, Argument(help=f"{', '.join(TRAINABLE)}.")],
+    kind: Annotated[str, Argument(help=f"{', '.join(families.TRAINABLE)}.")],
     pairs: PairsFolder,
     out: Annotated[Path, Option("--out", "-o", help="The search's folder; run again to go on.", readable=False)],
     wanted: SearchOptions,
@@ -205,7 +204,7 @@ def search(
     quiet: options.Quiet = False,
 ) -> None:
     """Try settings of a training: a grid or at random, with seeds or folds. Finished trainings are never run again."""
-    settings = kind_named(kind).settings
+    settings = families.kind_named(kind).settings
     share = held_out.chosen
     asked = training.Search(
         kind,
@@ -359,8 +358,8 @@ def distil(
 train = Typer(no_args_is_help=True, help="Training: pairs, models, searches over settings.")
 for command in (pairs, linear, vocabulary, mlm):
     train.command()(command)
-for name, family in TRAINABLE.items():
-    if isinstance(family, FineTuned):
+for name, family in families.TRAINABLE.items():
+    if isinstance(family, families.FineTuned):
         train.command(name)(_command_of(family.training))
 for command in (resume, search):
     train.command()(command)

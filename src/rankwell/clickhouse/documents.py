@@ -14,8 +14,7 @@ import orjson
 from rankwell.clickhouse.manifest import metadata_columns
 from rankwell.clickhouse.values import Name, Sql, joined, sql
 from rankwell.core import Document
-from rankwell.index.columns import Facet, facet_of_counts
-from rankwell.index.protocol import EMPTY, TEXT, Mask
+from rankwell.index import Mask, columns, protocol
 
 if TYPE_CHECKING:
     from rankwell.clickhouse.index import ClickHouseIndex
@@ -75,25 +74,25 @@ class RemoteColumn:
         """The documents with one of these values."""
         return self._where(sql("{column} IN {values}", column=self._name, values=tuple(values)))
 
-    def facet(self, among: Mask, most: int = 10) -> Facet:
+    def facet(self, among: Mask, most: int = 10) -> columns.Facet:
         """The distribution of the values over some documents."""
         selection = self.index.mask(among)
         whole, chosen = self._counts(), self._counts(selection)
         counts = {value: (number, chosen.get(value, 0)) for value, number in whole.items()}
-        return facet_of_counts(counts, selection.sum() - sum(chosen.values()), most)
+        return columns.facet_of_counts(counts, selection.sum() - sum(chosen.values()), most)
 
     def is_facet(self, documents: int) -> bool:
         """Whether its values are shared by documents."""
         counts = self._counts()
-        if self.kind != TEXT:
+        if self.kind != protocol.TEXT:
             return any(math.isfinite(value) for value in counts)
         return 0 < len(counts) <= max(2, min(sum(counts.values()), documents) // 2)
 
     def _counts(self, among: Selection | None = None) -> dict[Any, int]:
         """The number of these documents with each value."""
-        if self.kind == EMPTY:
+        if self.kind == protocol.EMPTY:
             return {}
-        value = sql("assumeNotNull({name})", name=self._name) if self.kind == TEXT else self._name
+        value = sql("assumeNotNull({name})", name=self._name) if self.kind == protocol.TEXT else self._name
         counts = self.index.ask(
             "SELECT {value} AS value, count() AS n FROM {all[documents]} WHERE {live} AND {there} GROUP BY value",
             value=value,
@@ -105,14 +104,14 @@ class RemoteColumn:
     @property
     def _name(self) -> Sql:
         number, text = metadata_columns(self.place)
-        return sql("{name}", name=Name(text if self.kind == TEXT else number))
+        return sql("{name}", name=Name(text if self.kind == protocol.TEXT else number))
 
     @property
     def _there(self) -> Sql:
-        return sql("isNotNull({name})" if self.kind == TEXT else "NOT isNaN({name})", name=self._name)
+        return sql("isNotNull({name})" if self.kind == protocol.TEXT else "NOT isNaN({name})", name=self._name)
 
     def _where(self, condition: Sql) -> Selection:
-        if self.kind == EMPTY:
+        if self.kind == protocol.EMPTY:
             return Selection(NOTHING, self.index)
         chosen = self.index.engine.sql(
             "document IN (SELECT document FROM {own[documents]} WHERE {there} AND {condition})",

@@ -23,9 +23,7 @@ from rankwell.clickhouse.writing import STALE, Pushed, Writer, purged, writing
 from rankwell.core import Document, ParameterError, Progress, RankwellError, fingerprint
 from rankwell.core.arrays import Integers
 from rankwell.core.progress import SILENT
-from rankwell.index import Index, NumberColumn, with_metadata_names
-from rankwell.index.protocol import EMPTY, NUMBER, TEXT
-from rankwell.index.store import as_stored
+from rankwell.index import Index, NumberColumn, protocol, store, with_metadata_names
 from rankwell.vectors import embeddings_of
 
 log = logging.getLogger(__name__)
@@ -107,7 +105,9 @@ def _following(index: Index, writer: Writer) -> Commit:
     for name in index.metadata:
         column = index.columns[name]
         empty = isinstance(column, NumberColumn) and np.isnan(column.numbers[index.live]).all()
-        kinds[name] = EMPTY if empty else NUMBER if isinstance(column, NumberColumn) else TEXT
+        kinds[name] = (
+            protocol.EMPTY if empty else protocol.NUMBER if isinstance(column, NumberColumn) else protocol.TEXT
+        )
     made = writer.following(index.analyzer.config(), index.metadata, positions=index.positions)
     writer.fields.give(index.fields)
     fields = writer.fields.names
@@ -278,7 +278,7 @@ def _hash(document: Document) -> int:
     try:
         return document_hash([document.id, dict(document.fields), dict(document.metadata)])
     except (TypeError, ValueError):
-        return document_hash(as_stored(document))
+        return document_hash(store.as_stored(document))
 
 
 def _averages(writer: Writer, commit: Commit) -> dict[str, float]:
@@ -316,7 +316,7 @@ def _kinds(writer: Writer, commit: Commit) -> dict[str, str]:
     kinds = {}
     for place, name in enumerate(commit.metadata):
         texts, numbers = (bool(answer) and answer.number(f"{kind}{place}") for kind in ("texts", "numbers"))
-        kinds[name] = TEXT if texts else NUMBER if numbers else EMPTY
+        kinds[name] = protocol.TEXT if texts else protocol.NUMBER if numbers else protocol.EMPTY
     return kinds
 
 

@@ -8,7 +8,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -84,7 +83,7 @@ def machine() -> list[Finding]:
     return [*findings, int8_products(platform.machine(), features), search]
 
 
-def int8_products(architecture: str, features: AbstractSet[str]) -> Finding:
+def int8_products(architecture: str, features: set[str]) -> Finding:
     """The int8 instructions of a processor by its features (LLVM's names)."""
     name = "int8 products"
     if architecture.lower() not in X86:

@@ -14,7 +14,6 @@ from rankwell.core import ParameterError, RankwellError, Run, Stage
 from rankwell.core.parameters import Text, Whole, check_parameters, like, param
 from rankwell.index import IDFS, MATCHES, Hits, Mask, Scoring, SearchIndex, as_index
 from rankwell.retrieve import candidates
-from rankwell.retrieve.candidates import filtered, join_hits, matched, parse_match, query_texts
 from rankwell.retrieve.matching import Asked
 
 TermWeights = Mapping[str, float]
@@ -58,7 +57,7 @@ class BM25(Stage):
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", as_index(self.index))
         self.scoring()
-        parse_match(self.match)
+        candidates.parse_match(self.match)
         check_parameters(self, but=["weights"])
         if self.threads < 1:
             raise ParameterError("threads", expected="a number from 1", found=self.threads)
@@ -72,7 +71,7 @@ class BM25(Stage):
         """Mask of the documents that pass filter and `within`, or None for all."""
         if self.filter is None:
             return None if self.within is None else self.index.mask(self.within)
-        mask = filtered(self.filter, self.index)
+        mask = candidates.filtered(self.filter, self.index)
         return mask if self.within is None else mask & self.index.mask(self.within)
 
     def check(self) -> None:
@@ -87,7 +86,7 @@ class BM25(Stage):
     def apply(self, run: Run) -> Run:
         """Search for the run's queries; its documents are ignored."""
         texts = self.texts(run)
-        words = {qid: parse_match(self.match).words(text) for qid, text in texts.items()}
+        words = {qid: candidates.parse_match(self.match).words(text) for qid, text in texts.items()}
         if self.match in MATCHES:
             hits = self._search(list(texts.values()), self.restriction())
         else:
@@ -98,7 +97,7 @@ class BM25(Stage):
 
     def texts(self, run: Run) -> dict[str, str]:
         """The wordings to search for, by query id."""
-        return query_texts(run, self.query_field)
+        return candidates.query_texts(run, self.query_field)
 
     def first(self, run: Run, k: int) -> Run:
         """The same search, at most k deep."""
@@ -123,7 +122,7 @@ class BM25(Stage):
             texts = self.texts(run)
             masks = {qid: self._matched(texts.get(qid, ""), given) for qid in queries}
             parts = [self._search([terms], masks[qid], scoring) for qid, terms in queries.items()]
-            hits = join_hits(parts, self.index)
+            hits = candidates.join_hits(parts, self.index)
         return self._run(run, list(queries), hits, run.tag)
 
     def _run(self, run: Run, qids: Sequence[str], hits: Hits, tag: str) -> Run:
@@ -135,16 +134,16 @@ class BM25(Stage):
         return self.index.search(queries, self.k, scoring, within=within, prune=self.prune, threads=self.threads)
 
     def _matched(self, text: str, given: Mask | None) -> Mask:
-        mask = matched(self.match, Asked(text, tuple(self.weights or ("",))), self.index)
+        mask = candidates.matched(self.match, Asked(text, tuple(self.weights or ("",))), self.index)
         return mask if given is None else mask & given
 
     def _search_matched(self, texts: Sequence[str]) -> Hits:
         """Search query by query, where each has its own matching documents; those with score 0 come last."""
-        match, given = parse_match(self.match), self.restriction()
+        match, given = candidates.parse_match(self.match), self.restriction()
         if match.same_for_all:
             return self._with_others([match.words(text) for text in texts], self._matched("", given))
         parts = [self._with_others([match.words(text)], self._matched(text, given)) for text in texts]
-        return join_hits(parts, self.index)
+        return candidates.join_hits(parts, self.index)
 
     def _with_others(self, words: Sequence[str], mask: Mask) -> Hits:
         """Search among these documents; those without a query word follow, by the tie rule."""

@@ -12,7 +12,6 @@ from rankwell.core.parameters import Text, Whole, check_parameters, like, param
 from rankwell.index import Hits, Mask, SearchIndex, as_index
 from rankwell.retrieve import candidates
 from rankwell.retrieve.bm25 import BM25
-from rankwell.retrieve.candidates import filtered, join_hits, matched, parse_match, query_texts
 from rankwell.retrieve.matching import Asked, Match
 from rankwell.vectors import METHODS, Vectors, vectors_of
 
@@ -40,7 +39,7 @@ class Dense(Stage):
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", as_index(self.index))
         if self.match is not None:
-            parse_match(self.match)
+            candidates.parse_match(self.match)
         check_parameters(self, but=["match"])
 
     def check(self) -> None:
@@ -60,7 +59,7 @@ class Dense(Stage):
 
     def apply(self, run: Run) -> Run:
         """Encode the run's queries and search; its documents are ignored."""
-        texts = query_texts(run, self.query_field)
+        texts = candidates.query_texts(run, self.query_field)
         asked = {qid: text for qid, text in texts.items() if text.strip()}
         candidates.warn_of_empty([qid for qid in texts if qid not in asked], "text")
         hits = self._search(list(asked.values())) if asked else None
@@ -78,14 +77,14 @@ class Dense(Stage):
     def _search(self, texts: list[str]) -> Hits:
         """Search all queries at once, or one by one where each has its own matching documents."""
         vectors = self.embeddings.encoder().encode_queries(texts)
-        given = None if self.filter is None else filtered(self.filter, self.index)
+        given = None if self.filter is None else candidates.filtered(self.filter, self.index)
         if self.match is None:
             return self._near(vectors, given)
         parts = []
         for text, vector in zip(texts, vectors, strict=True):
-            mask = matched(self.match, Asked(text), self.index)
+            mask = candidates.matched(self.match, Asked(text), self.index)
             parts.append(self._near(vector, mask if given is None else mask & given))
-        return join_hits(parts, self.index)
+        return candidates.join_hits(parts, self.index)
 
     def _near(self, vectors: Any, within: Mask | None) -> Hits:
         return self.embeddings.search(
