@@ -85,13 +85,12 @@ class BM25(Stage):
 
     def apply(self, run: Run) -> Run:
         """Search for the run's queries; its documents are ignored."""
-        texts = self.texts(run)
-        words = {qid: candidates.parse_match(self.match).words(text) for qid, text in texts.items()}
+        texts, match = self.texts(run), candidates.parse_match(self.match)
         if self.match in MATCHES:
             hits = self._search(list(texts.values()), self.restriction())
         else:
             hits = self._search_matched(list(texts.values()))
-        empty = [qid for qid, text in words.items() if not self.index.analyzer(text)]
+        empty = [qid for qid, text in texts.items() if not self.index.analyzer(match.words(text))]
         candidates.warn_of_empty(empty, "terms (empty, or stop words only)")
         return self._run(run, run.qids, hits, "BM25")
 
@@ -120,8 +119,10 @@ class BM25(Stage):
             hits = self._search(list(queries.values()), given, scoring)
         else:
             texts = self.texts(run)
-            masks = {qid: self._matched(texts.get(qid, ""), given) for qid in queries}
-            parts = [self._search([terms], masks[qid], scoring) for qid, terms in queries.items()]
+            parts = [
+                self._search([terms], self._matched(texts.get(qid, ""), given), scoring)
+                for qid, terms in queries.items()
+            ]
             hits = candidates.join_hits(parts, self.index)
         return self._run(run, list(queries), hits, run.tag)
 
