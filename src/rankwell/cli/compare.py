@@ -1,4 +1,4 @@
-"""`rankwell evaluate | compare | sweep | tune | stats | fuse | convert`: measure, compare and combine runs."""
+"""`rankwell evaluate | compare | sweep | stats | fuse | convert`: measure, compare and combine runs."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from rankwell import collections, evaluation, pipelines
+from rankwell import collections, evaluation
 from rankwell.cli import options
 from rankwell.collections.convert import Conversion
 from rankwell.collections.sample import SamplePart
-from rankwell.core import Judgments, Progress, Run
+from rankwell.core import Judgments, Run
 from rankwell.evaluation import significance
 from rankwell.evaluation.answer_types import read_answer_types
 from rankwell.evaluation.comparison import warnings
 from rankwell.evaluation.sweep import parse_depths, parse_points
 from rankwell.evaluation.unjudged import write_study
-from rankwell.index import Index
-from rankwell.models.base import TokenCounter, default_tokenizer
 from rankwell.report import collection_statistics, comparison
-from rankwell.report.sweep import sweep_page, sweep_pictures, sweep_table, tuning_table
-from rankwell.retrieve import BM25, fusion
+from rankwell.report.sweep import sweep_page, sweep_pictures, sweep_table
 
 Test = Annotated[str, Option("--test", help="Significance test: t, randomization or bootstrap.")]
 Unjudged = Annotated[str, Option("--unjudged", help="Documents nobody judged: zero (not relevant), remove, or bounds.")]
@@ -160,44 +157,6 @@ def sweep(
         options.write_page(html, sweep_page(swept, f"{baseline.name} by {swept.name}", options.this_command(), marks))
 
 
-def tune(
-    folder: options.IndexFolder,
-    queries: options.Queries,
-    qrels: Annotated[str, Argument(help="Judgments in any format, or a collection that has some.")],
-    measure: Annotated[
-        str, Option("--measure", "-m", help="Measure to optimise.", autocompletion=options.measures)
-    ] = "nDCG@10",
-    k1: Annotated[str, Option(help="Values to try, separated by commas.")] = "0.6,0.9,1.2,1.5,2.0",
-    b: Annotated[str, Option(help="Values to try, separated by commas.")] = "0.3,0.4,0.6,0.75,0.9",
-    weights: Annotated[str | None, Option(help="Also try weights for these fields: title,abstract.")] = None,
-    steps: Annotated[int, Option(help="Number of steps between weight 0 and 1.")] = 4,
-    folds: Annotated[int, Option(help="Number of cross-validation folds.")] = 5,
-    seed: options.Seed = 0,
-    k: Annotated[int, Option("-k", help="Number of documents for each query.")] = 100,
-    split: options.Split = None,
-    cache: Annotated[
-        Path | None, Option(help="Folder that keeps results, so that an interrupted run can continue.")
-    ] = None,
-    output: options.Output = "table",
-    quiet: options.Quiet = False,
-) -> None:
-    """Try a grid of BM25 parameters; the cross-validated value is what to expect on new queries."""
-    grid: dict[str, Any] = {"k1": options.parse_numbers("--k1", k1), "b": options.parse_numbers("--b", b)}
-    if weights:
-        grid["weights"] = pipelines.weight_grid([name.strip() for name in weights.split(",")], steps)
-    asked, judged = collections.read_any_queries(queries, split), collections.read_any_qrels(qrels, split)
-    with Progress("tuning", unit="settings", quiet=quiet) as progress:
-        stage = BM25(Index.open(folder), k=k)
-        tuning = pipelines.tune(
-            stage, grid, asked, judged, measure, folds=folds, seed=seed, cache=cache, progress=progress
-        )
-    options.show(output, tuning_table(tuning.rows(), str(tuning.measure)))
-    if output == "table":
-        best = ", ".join(f"{name}={value}" for name, value in tuning.best.setting.items())
-        print(f"\nbest on all queries: {best} ({tuning.best.value:.4f})")
-        print(f"to expect on new queries ({folds}-fold cross-validation): {tuning.cross_validated:.4f}")
-
-
 def stats(
     source: options.Source,
     queries: options.QueriesFile = None,
@@ -217,6 +176,8 @@ def stats(
     quiet: options.Quiet = False,
 ) -> None:
     """Describe a collection: fields, lengths, judgments, years, duplicates; as tables, pictures or a page."""
+    from rankwell.models.base import TokenCounter, default_tokenizer
+
     collection = collections.open_collection(source, format)
     choice = collections.ColumnChoice.parse(id_column, fields, metadata)
     model = tokenizer or default_tokenizer()
@@ -249,6 +210,8 @@ def fuse(
     quiet: options.Quiet = False,
 ) -> None:
     """Combine runs: reciprocal rank fusion, or weighted sums of normalised scores."""
+    from rankwell.retrieve import fusion
+
     numbers = None if weights is None else options.parse_numbers("--weights", weights, "numbers, one a run: 0.7,0.3")
     fused = fusion(method, numbers)(*(collections.read_run(path) for path in runs))
     fused = replace(fused if k is None else fused.top(k), tag=tag)
