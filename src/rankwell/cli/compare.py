@@ -45,8 +45,8 @@ def compare(
     """Compare runs with a baseline: differences with intervals and tests, as a table and as a page with pictures."""
     from rankwell.cli.runs import MEASURES, read_judged, show, this_command, warn, write_open_documents, write_page
     from rankwell.collections import read_queries
-    from rankwell.evaluation.answer_types import read_answer_types
     from rankwell.evaluation.comparison import compare as compare_runs
+    from rankwell.evaluation.query_groups import read_answer_types
     from rankwell.evaluation.significance import TESTS, mark, paired_test
     from rankwell.report.comparison import compact_table, comparison_page, comparison_table
 

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from rankwell.core import Judgments, ParameterError, Run
-from rankwell.evaluation.evaluation import Asked, Evaluation, measure_judged
+from rankwell.evaluation.evaluation import Evaluation, measure_judged
 from rankwell.evaluation.judged import Judged, Pool, join
 from rankwell.evaluation.measures import Measure
-from rankwell.evaluation.names import parse_measure
+from rankwell.evaluation.names import Asked, parse_measure, parse_measures
 from rankwell.evaluation.significance import (
     Interval,
     PairedDifference,
@@ -113,9 +113,7 @@ def compare(
     if not runs:
         raise ParameterError("runs", expected="a baseline and runs to compare it with", found="none")
     test = test or TTest()
-    asked = (measures,) if isinstance(measures, (str, Measure)) else tuple(measures)
-    wanted = tuple(dict.fromkeys(map(parse_measure, asked)))
-    pool = Pool.of(judgments)
+    wanted, pool = parse_measures(measures), Pool.of(judgments)
     judged = {name: join(judgments, run, pool, name) for name, run in runs.items()}
     evaluations = {name: measure_judged(of_run, wanted, unjudged) for name, of_run in judged.items()}
     differences = tuple(

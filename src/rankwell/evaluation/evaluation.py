@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import overload
 
@@ -11,11 +11,10 @@ import numpy as np
 from rankwell.core import Judgments, ParameterError, Run
 from rankwell.evaluation.judged import Judged, Pool, Values, join
 from rankwell.evaluation.measures import Effect, Measure
-from rankwell.evaluation.names import parse_measure
+from rankwell.evaluation.names import Asked, parse_measure, parse_measures
 from rankwell.evaluation.unjudged import POLICIES, Bounds, bounds
 
 SHOWN = 10
-Asked = str | Measure | Iterable[str | Measure]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +88,7 @@ def evaluate(
     """Evaluate a run, or several by name. `unjudged`: treatment of unjudged documents (zero, remove, bounds)."""
     if unjudged not in POLICIES:
         raise ParameterError("unjudged", expected=" or ".join(POLICIES), found=unjudged)
-    asked = (measures,) if isinstance(measures, (str, Measure)) else tuple(measures)
-    wanted = tuple(dict.fromkeys(parse_measure(measure) for measure in asked))
-    pool = Pool.of(judgments)
+    wanted, pool = parse_measures(measures), Pool.of(judgments)
     if isinstance(run, Run):
         return measure_judged(join(judgments, run, pool), wanted, unjudged)
     return {name: measure_judged(join(judgments, one, pool, name), wanted, unjudged) for name, one in run.items()}

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import Judgments, RankwellError, Run
+from rankwell.core import Judgments, ParameterError, RankwellError, Run
 from rankwell.core.arrays import Floats, Integers, Strings
 
 Values = npt.NDArray[np.float64]
@@ -71,6 +71,12 @@ class Pool:
     def enlarged(self, query: Integers, grade: Integers) -> Pool:
         """The pool with more judged documents."""
         return Pool(self.queries, np.concatenate((self.query, query)), np.concatenate((self.grade, grade)))
+
+
+def check_depth(depth: int) -> None:
+    """Raise a ParameterError for a number of documents below 1."""
+    if depth < 1:
+        raise ParameterError("depth", expected="a number of documents, at least 1", found=depth)
 
 
 def share(part: Values, whole: Values) -> Values:
@@ -162,9 +168,7 @@ def join(judgments: Judgments, run: Run, pool: Pool | None = None, name: str | N
             f"found {_some(run.qids)} in the run and {_some(qids)} in the judgments"
         )
     retrieved = np.zeros(len(qids), dtype=np.int64)
-    places: list[int] = []
-    hits: list[int] = []
-    grades: list[int] = []
+    places, hits, grades = [], [], []
     for place, (qid, of_query) in enumerate(judgments.items()):
         start, end = spans.get(qid, (0, 0))
         retrieved[place] = end - start

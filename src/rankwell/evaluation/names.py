@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from types import MappingProxyType
 from typing import Any
@@ -48,6 +49,7 @@ ALIASES = MappingProxyType(
         "unj": "Unjudged",
     }
 )
+Asked = str | Measure | Iterable[str | Measure]
 _KINDS = {kind.name.lower(): kind for kind in MEASURES}
 _ALIASES = {alias.lower(): text for alias, text in ALIASES.items()}
 
@@ -67,6 +69,12 @@ def parse_measure(text: str | Measure) -> Measure:
     if at is not None:
         given[kind.at] = at
     return _made(kind, given, text)
+
+
+def parse_measures(asked: Asked) -> tuple[Measure, ...]:
+    """One measure or several, each once."""
+    several = (asked,) if isinstance(asked, (str, Measure)) else asked
+    return tuple(dict.fromkeys(map(parse_measure, several)))
 
 
 def _parts(text: str) -> tuple[str, dict[str, Any], Any]:

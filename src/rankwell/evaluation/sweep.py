@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from rankwell.core import Judgments, ParameterError, RankwellError, Run
 from rankwell.core.errors import Phrase
 from rankwell.evaluation.comparison import Comparison, compare
+from rankwell.evaluation.judged import check_depth
 from rankwell.evaluation.measures import Measure
-from rankwell.evaluation.names import parse_measure
+from rankwell.evaluation.names import Asked, parse_measures
 from rankwell.evaluation.significance import PairedDifference, PairedTest
 
 BASELINE = "baseline"
@@ -48,21 +49,22 @@ def sweep(
     judgments: Judgments,
     baseline: Run,
     runs: Mapping[float, Run],
-    measures: Iterable[str | Measure],
+    measures: Asked,
     *,
     name: str = "value",
     test: PairedTest | None = None,
+    unjudged: str = "zero",
 ) -> Sweep:
     """Compare a run at each number with the baseline. Points of one curve are not corrected for their number."""
     if not runs:
         raise ParameterError("runs", expected="a run at one number or more", found="none")
-    wanted = tuple(map(parse_measure, measures))
+    wanted = parse_measures(measures)
     for measure in wanted:
         if not measure.is_mean:
             raise ParameterError("measure", expected="a mean over queries, so that it has a band", found=str(measure))
     labels = {point: f"{name}={point:g}" for point in sorted(runs)}
     named = {BASELINE: baseline, **{label: runs[point] for point, label in labels.items()}}
-    found = compare(judgments, named, wanted, test=test, correction="none")
+    found = compare(judgments, named, wanted, test=test, correction="none", unjudged=unjudged)
     return Sweep(name, found, labels)
 
 
@@ -71,7 +73,7 @@ def depth_sweep(
     first: Run,
     reranked: Run,
     depths: Sequence[int],
-    measures: Iterable[str | Measure],
+    measures: Asked,
     *,
     test: PairedTest | None = None,
 ) -> Sweep:
@@ -89,8 +91,7 @@ def depth_sweep(
 
 def reranked_to(first: Run, reranked: Run, depth: int) -> Run:
     """The first run with its top `depth` documents in the order of the re-ranked run; the others stay below them."""
-    if depth < 1:
-        raise ParameterError("depth", expected="a number of documents, at least 1", found=depth)
+    check_depth(depth)
     scores = np.empty(len(first), dtype=np.float32)
     place = 0
     for qid, ranking in first.rankings():

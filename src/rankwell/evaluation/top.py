@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwell.core import ParameterError, RankwellError, Run
-from rankwell.evaluation.judged import Judged
+from rankwell.core import RankwellError, Run
+from rankwell.evaluation.judged import Judged, check_depth
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,7 @@ class TopGrades:
 
 def top_grades(judged: Judged, depth: int = 10) -> TopGrades:
     """Count the documents in the top k by grade."""
-    if depth < 1:
-        raise ParameterError("depth", expected="a number of documents, at least 1", found=depth)
+    check_depth(depth)
     on_top = judged.grade[judged.within(depth)]
     known = np.unique(judged.pool.grade)[::-1].tolist()
     return TopGrades(
@@ -67,8 +66,7 @@ def rank_movement(before: Run, after: Run, depth: int = 10) -> RankMovement:
 
     places(q) = mean over documents d in both of |rank_after(d) - rank_before(d)|
     """
-    if depth < 1:
-        raise ParameterError("depth", expected="a number of documents, at least 1", found=depth)
+    check_depth(depth)
     places: dict[str, float] = {}
     moved = lost = 0
     for qid, ranking in before.rankings():

@@ -14,26 +14,14 @@ import numpy as np
 from rankwell.core import Judgments, ParameterError, Run, atomic_write
 from rankwell.core.arrays import Integers
 from rankwell.core.errors import Phrase
-from rankwell.evaluation.judged import Judged, Values
+from rankwell.evaluation.judged import Judged, Values, check_depth
 from rankwell.evaluation.measures import Effect, Measure
 
-
-def as_they_are(judged: Judged) -> Judged:
-    """Unjudged documents keep their places and count as not relevant."""
-    return judged
-
-
-def removed(judged: Judged) -> Judged:
-    """The condensed list: unjudged documents leave it and those below move up.
-
-    (Sakai, "Alternatives to Bpref", SIGIR 2007.)
-    """
-    return judged.condensed
-
-
-# By name: the list that measures see. With bounds the value itself is that of unjudged documents as not relevant.
-POLICIES: MappingProxyType[str, Callable[[Judged], Judged]] = MappingProxyType(
-    {"zero": as_they_are, "remove": removed, "bounds": as_they_are}
+# By name: the list that measures see. "zero": unjudged documents keep their places and count as not relevant, also for
+# the value beside "bounds". "remove": they leave the list, and those below move up (Sakai, "Alternatives to Bpref",
+# SIGIR 2007).
+POLICIES: Mapping[str, Callable[[Judged], Judged]] = MappingProxyType(
+    {"zero": lambda judged: judged, "remove": lambda judged: judged.condensed, "bounds": lambda judged: judged}
 )
 
 
@@ -116,8 +104,7 @@ def unjudged_documents(judgments: Judgments, runs: Iterable[Run], depth: int = 1
 
     The order is that of the best rank in any run, so that the most useful judgments come first.
     """
-    if depth < 1:
-        raise ParameterError("depth", expected="a number of documents, at least 1", found=depth)
+    check_depth(depth)
     best: dict[str, dict[str, int]] = {}
     for run in runs:
         for qid, ranking in run.top(depth).rankings():

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rankwell.evaluation.answer_types import AnswerType
 from rankwell.evaluation.classification import auc, roc_curve, score_distribution
 from rankwell.evaluation.comparison import Comparison
 from rankwell.evaluation.evaluation import Evaluation
 from rankwell.evaluation.judged import Judged, Values
 from rankwell.evaluation.measures import MFR, Measure
-from rankwell.evaluation.query_groups import Groups, by_answer_type, by_length
+from rankwell.evaluation.query_groups import AnswerType, Groups, by_answer_type, by_length
 from rankwell.evaluation.significance import mark
 from rankwell.evaluation.top import top_grades
 from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart, Text
