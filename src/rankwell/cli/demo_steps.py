@@ -211,7 +211,7 @@ class Searches:
         from rankwell.evaluation import compare
         from rankwell.evaluation.significance import mark
         from rankwell.report.comparison import comparison_page
-        from rankwell.report.renderers import one_line
+        from rankwell.report.table import one_line
         from rankwell.retrieve import RandomRanker
 
         self._ranked("random", RandomRanker(docnos=tuple(self.index.documents), k=100))

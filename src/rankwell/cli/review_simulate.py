@@ -114,7 +114,7 @@ def simulate_reviews(
 def _check_output(output: str) -> None:
     """Refuse an unknown form of output before the work, not after it."""
     from rankwell.core import ParameterError
-    from rankwell.report.renderers import RENDERERS
+    from rankwell.report.table import RENDERERS
 
     if output not in RENDERERS:
         raise ParameterError("output", expected=f"one of {', '.join(RENDERERS)}", found=output)

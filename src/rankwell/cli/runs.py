@@ -12,7 +12,7 @@ from rankwell.collections import Reading, open_collection, read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Run, atomic_write
 from rankwell.evaluation.unjudged import unjudged_documents, write_study
 from rankwell.report import Page, Table
-from rankwell.report.renderers import one_line
+from rankwell.report.table import one_line
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 

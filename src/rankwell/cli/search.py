@@ -17,7 +17,7 @@ from rankwell.core.parameters import parameters
 from rankwell.index import open_index
 from rankwell.pipelines import Explained, RankerOptions, RerankOptions
 from rankwell.pipelines.options import ShownOptions
-from rankwell.report.renderers import one_line
+from rankwell.report.table import one_line
 from rankwell.retrieve import BM25, parse_match
 
 if TYPE_CHECKING:

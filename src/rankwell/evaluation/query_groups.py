@@ -2,8 +2,8 @@
 
 The answer type of a question is one of the six coarse classes of Li and Roth, "Learning question classifiers" (COLING
 2002), or none, as for a yes or no. Three tables decide: `RULES` looks at the wording, and the first rule that fits
-counts; `NOUNS` knows what "what ..." and "which ..." ask for by their noun; `KEYWORDS` reads queries that are not phrased
-as questions.
+counts; `NOUNS` knows what "what ..." and "which ..." ask for by their noun; `KEYWORDS` reads queries that are no
+questions.
 """
 
 from __future__ import annotations

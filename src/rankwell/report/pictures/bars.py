@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -54,13 +54,17 @@ def bars(
     """Horizontal bars, one group for each label, with the amount written at the end of each bar."""
     amounts = _checked(labels, series)
     thickness = (0.6 if len(amounts) == 1 else 0.8) / len(amounts)
+    # Inches for the frame, the bars and the legend.
+    height = 0.95 + len(labels) * max(0.32, 0.24 * len(amounts)) + (0.3 if len(amounts) > 1 else 0)
     with drawing():
-        figure, axes = new_axes(title, x=x, height=_bars_height(len(labels), len(amounts)))
+        figure, axes = new_axes(title, x=x, height=height)
         axes.grid(visible=False, axis="y")
         places = np.arange(len(labels), dtype=np.float64)
         for number, (name, lengths) in enumerate(amounts.items()):
             offset = (number - (len(amounts) - 1) / 2) * thickness
-            drawn = axes.barh(places + offset, lengths, thickness * 0.92, label=words(name), **_fill(number))
+            rounds, place = divmod(number, len(PALETTE))  # after the last colour they repeat with a hatch
+            fill = {"color": PALETTE[place], "hatch": HATCHES[rounds % len(HATCHES)], "edgecolor": "white"}
+            drawn = axes.barh(places + offset, lengths, thickness * 0.92, label=words(name), linewidth=0, **fill)
             axes.bar_label(drawn, [figure_text(length, digits) + unit for length in lengths], padding=3, fontsize=8)
         axes.set_yticks(places, [words(label, LONGEST_BAR_LABEL) for label in labels])
         axes.tick_params(axis="y", length=0)
@@ -122,17 +126,6 @@ def stacked_bars(
         legend_below(figure, axes)
     parts = ", ".join(f"{name} {figure_text(float(of_all.sum()))}" for name, of_all in amounts.items())
     return Picture(figure, words(title), f"{title}: {y} of {figure_text(len(labels))} {x}; in all {parts}.")
-
-
-def _fill(number: int) -> dict[str, Any]:
-    """The colour of a series; after the last colour they repeat with a hatch."""
-    rounds, place = divmod(number, len(PALETTE))
-    return {"color": PALETTE[place], "hatch": HATCHES[rounds % len(HATCHES)], "edgecolor": "white", "linewidth": 0}
-
-
-def _bars_height(labels: int, series: int) -> float:
-    """Inches for the frame, the bars and the legend."""
-    return 0.95 + labels * max(0.32, 0.24 * series) + (0.3 if series > 1 else 0)
 
 
 def _stack(axes: Axes, names: Sequence[str], heights: npt.NDArray[np.float64], apart: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,7 @@ import orjson
 from rankwell.core import RankwellError, atomic_write, fingerprint
 from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart, Text
 from rankwell.report.pictures import Picture
-from rankwell.report.renderers import Marked, cell_text, visible
-from rankwell.report.table import Cell
+from rankwell.report.table import Cell, Marked, cell_text, visible
 from rankwell.studies.plan.cells import Cell as StudyCell
 from rankwell.studies.plan.cells import CellStore, write_json
 from rankwell.studies.plan.cost import duration
@@ -27,32 +26,6 @@ from rankwell.studies.run.runner import StudyFolder, versions
 
 # Name of a cell's part of the page, for links.
 ANCHOR = "cell-"
-
-
-@dataclass(frozen=True)
-class LinkedTable(TablePart):
-    """A table whose cells may be links; `links` are places on the same page by row and column."""
-
-    links: Mapping[tuple[int, int], str] = field(default_factory=dict)
-
-    def _row(self, place: int) -> str:
-        row = super()._row(place)
-        for number, (cell, column) in enumerate(zip(self.table.rows[place], self.table.columns, strict=True)):
-            target = self.links.get((place, number))
-            if target is not None:
-                text = escape(visible(cell_text(cell, column)))
-                row = _nth_cell(row, number, f'<a href="#{escape(target)}">{text}</a>')
-        return row
-
-
-def _nth_cell(row: str, number: int, content: str) -> str:
-    """A row of HTML with the content of one of its cells replaced."""
-    start = -1
-    for _ in range(number + 1):
-        start = row.index("<t", start + 1) if start >= 0 else row.index("<t", row.index("<tr>") + 1)
-    opened = row.index(">", start) + 1
-    closed = row.index("</t", opened)
-    return row[:opened] + content + row[closed:]
 
 
 @dataclass(frozen=True)
@@ -280,7 +253,7 @@ def page(report: Report) -> Page:
         parts += [Anchor(table.anchor), Heading(f"{table.title}: {table.collection}")]
         parts += [Text(text) for text in report.explained(table) if text]
         shown, links = report_table(table)
-        parts.append(LinkedTable(shown, links))
+        parts.append(TablePart(shown, links))
         if any(figure.mark for row in table.rows for figure in row.figures.values()):
             parts.append(Text(report.marks(table)))
         parts += [Note(note) for note in table.notes]

@@ -1,8 +1,9 @@
-"""Histograms, and several groups of numbers over one axis."""
+"""Lines with bands of uncertainty, differences query by query, histograms, and groups of numbers over one axis."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,10 @@ import numpy.typing as npt
 from rankwell.core import ParameterError
 from rankwell.report.pictures.style import (
     DASHES,
+    HEIGHT,
     INK,
+    MARKERS,
+    MUTED,
     PALETTE,
     Picture,
     drawing,
@@ -24,6 +28,84 @@ from rankwell.report.pictures.style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+# With more points than this, markers would overlap.
+MOST_MARKED_POINTS = 30
+LINE_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: a `y` for each `x`, and the ends of the band (say the 95 % confidence interval) around each."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise ParameterError(f"line {self.name}", expected="both ends of the band or neither", found="one of them")
+        for part in (self.y, self.low, self.high):
+            if part is not None and len(part) != len(self.x):
+                raise ParameterError(f"line {self.name}", expected=f"{len(self.x)} points", found=len(part))
+
+
+def lines(curves: Sequence[Line], *, title: str, x: str, y: str, level: float | None = None) -> Picture:
+    """The lines in one picture; `level` is a horizontal mark to compare with (0 for differences, a baseline)."""
+    if not any(len(curve.x) for curve in curves):
+        raise ParameterError("curves", expected="at least one line with a point", found=[c.name for c in curves])
+    with drawing():
+        figure, axes = new_axes(title, x=x, y=y, height=HEIGHT + 0.2)
+        if level is not None:
+            axes.axhline(level, color=MUTED, linewidth=1)
+        for number, curve in enumerate(curves):
+            colour = PALETTE[number % len(PALETTE)]
+            marker = MARKERS[number % len(MARKERS)] if len(curve.x) <= MOST_MARKED_POINTS else ""
+            dashes = DASHES[number % len(DASHES)]
+            axes.plot(curve.x, curve.y, color=colour, linestyle=dashes, marker=marker, label=words(curve.name))
+            if curve.low is not None and curve.high is not None:
+                axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
+        legend_below(figure, axes, most=3)
+    return Picture(figure, words(title), f"{title}: {'; '.join(_said(curve) for curve in curves if len(curve.x))}.")
+
+
+def _said(curve: Line) -> str:
+    """A line in words: where it starts, where it ends, and its highest point."""
+    top = max(range(len(curve.x)), key=lambda place: curve.y[place])
+    start, peak, end = (figure_text(curve.y[place], LINE_DIGITS) for place in (0, top, -1))
+    return f"{curve.name} goes from {start} to {end}, highest {peak} at {figure_text(curve.x[top], LINE_DIGITS)}"
+
+
+DIFFERENCE_DIGITS = 3
+MOST_BARS = 200  # more queries become one outline, because bars would be thinner than a pixel
+
+
+def differences(values: npt.ArrayLike, *, title: str, y: str, x: str = "queries", better: int = 1) -> Picture:
+    """Bars from the best difference to the worst; `better` is -1 where a lower value is better."""
+    ordered = np.sort(np.asarray(values, dtype=np.float64) * better)[::-1] * better
+    if not len(ordered) or not np.isfinite(ordered).all():
+        raise ParameterError("values", expected="a finite difference for every query", found=ordered[:5].tolist())
+    good = ordered * better > 0
+    with drawing():
+        figure, axes = new_axes(title, x=f"{figure_text(len(ordered))} {x}", y=y)
+        axes.grid(visible=False, axis="x")
+        axes.set_xticks([])
+        places = np.arange(len(ordered) + 1) - 0.5
+        for chosen, colour in ((good, PALETTE[0]), (~good, PALETTE[1])):
+            heights = np.where(chosen, ordered, 0.0)
+            if len(ordered) <= MOST_BARS:
+                axes.bar(np.arange(len(ordered)), heights, 0.85, color=colour)
+            else:
+                axes.stairs(heights, places, fill=True, color=colour, linewidth=0)
+        axes.axhline(0, color=MUTED, linewidth=1)
+        axes.axhline(float(ordered.mean()), color=MUTED, linewidth=1, linestyle="--")
+    wins, losses = int(good.sum()), int((ordered * better < 0).sum())
+    said = f"{wins} queries are better, {losses} worse, {len(ordered) - wins - losses} the same"
+    mean = figure_text(float(ordered.mean()), DIFFERENCE_DIGITS)
+    return Picture(figure, words(title), f"{title}: {said}; the mean difference, a dashed line, is {mean}.")
 
 
 Numbers = npt.NDArray[np.float64]
@@ -53,7 +135,8 @@ def histogram(
     numbers, weights = _checked(values, counts)
     mean = float(np.average(numbers, weights=weights))
     median = _median(numbers, weights)
-    logarithmic = _is_skewed(numbers, median) if log is None else log
+    skewed = bool(numbers[0] > 0 and numbers[-1] > SKEWED * median)
+    logarithmic = skewed if log is None else log
     if logarithmic and numbers[0] <= 0:
         raise ParameterError("log", expected="values above 0 for a logarithmic axis", found=float(numbers[0]))
     with drawing():
@@ -96,10 +179,6 @@ def _median(numbers: Numbers, weights: Numbers) -> float:
     return float(numbers[low] + numbers[min(high, len(numbers) - 1)]) / 2
 
 
-def _is_skewed(numbers: Numbers, median: float) -> bool:
-    return bool(numbers[0] > 0 and numbers[-1] > SKEWED * median)
-
-
 def _bins(numbers: Numbers, logarithmic: bool) -> Numbers:
     """Edges of bins; whole numbers get bins of whole width, so that all bins hold equally many of them."""
     low, high = float(numbers[0]), float(numbers[-1])
@@ -129,8 +208,7 @@ def _mark_limit(axes: Axes, numbers: Numbers, weights: Numbers, limit: float | N
     return f", {said}"
 
 
-BINS = 40
-DIGITS = 2
+SPREAD_DIGITS = 2
 
 
 def spread(groups: Mapping[str, npt.ArrayLike], *, title: str, x: str) -> Picture:
@@ -140,7 +218,7 @@ def spread(groups: Mapping[str, npt.ArrayLike], *, title: str, x: str) -> Pictur
         raise ParameterError("groups", expected="at least one number", found=list(groups))
     everything = np.concatenate(list(numbers.values()))
     low, high = float(everything.min()), float(everything.max())
-    edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
+    edges = np.linspace(low, high if high > low else low + 1, MOST_BINS + 1)
     with drawing():
         figure, axes = new_axes(title, x=x, y="share of the group")
         for number, (name, values) in enumerate(numbers.items()):
@@ -150,5 +228,7 @@ def spread(groups: Mapping[str, npt.ArrayLike], *, title: str, x: str) -> Pictur
             axes.stairs(shares, edges, fill=True, color=colour, alpha=0.15, linewidth=0)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         legend_below(figure, axes)
-    medians = "; ".join(f"{name} median {figure_text(float(np.median(v)), DIGITS)}" for name, v in numbers.items())
+    medians = "; ".join(
+        f"{name} median {figure_text(float(np.median(v)), SPREAD_DIGITS)}" for name, v in numbers.items()
+    )
     return Picture(figure, words(title), f"{title}: {medians}.")
