@@ -40,7 +40,7 @@ from rankwell.models.reranking.record import RankerRecord
 from rankwell.models.review_rankers.architectures import ARCHITECTURES, architecture
 from rankwell.models.review_rankers.graph import ArchitectureRecord
 from rankwell.models.review_rankers.ranking import ArchitectureRanker
-from rankwell.ray.reranking import RerankOn
+from rankwell.ray import RerankOn
 from rankwell.retrieve import (
     BM25,
     RM3,

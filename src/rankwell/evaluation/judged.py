@@ -168,7 +168,9 @@ def join(judgments: Judgments, run: Run, pool: Pool | None = None, name: str | N
             f"found {_some(run.qids)} in the run and {_some(qids)} in the judgments"
         )
     retrieved = np.zeros(len(qids), dtype=np.int64)
-    places, hits, grades = [], [], []
+    places: list[int] = []
+    hits: list[int] = []
+    grades: list[int] = []
     for place, (qid, of_query) in enumerate(judgments.items()):
         start, end = spans.get(qid, (0, 0))
         retrieved[place] = end - start

@@ -80,11 +80,6 @@ class Address:
             return "ray"
         return f"{'ray://' if self.client else 'ray:address='}{self.host}:{self.port}"
 
-    @property
-    def for_ray(self) -> str:
-        """The address in Ray's format."""
-        return f"{'ray://' if self.client else ''}{self.host}:{self.port}"
-
     @classmethod
     def parse(cls, text: str, threads: int | None = None, workers: int | None = None) -> Address:
         """Parse `ray`, `ray:address=127.0.0.1:6379,workers=3` or `ray://head:10001?workers=3`."""
@@ -98,7 +93,9 @@ class Address:
         ray = _ray(self, start=start)
         try:
             _connect(ray, self, start=start)
-            yield Cluster(self, _machines(ray), ray)
+            nodes = [node for node in ray.nodes() if node["Alive"]]
+            places = ((n["NodeID"], n["NodeManagerAddress"], int(n["Resources"].get("CPU", 0))) for n in nodes)
+            yield Cluster(self, tuple(Machine(*place) for place in places), ray)
         except SystemError as error:
             # Ctrl-C during a call of Ray, which wraps the exception of the signal handler.
             raise (error.__cause__ or error) from None
@@ -179,16 +176,30 @@ def _ray(address: Address, *, start: bool) -> Any:
 
 
 def _connect(ray: Any, address: Address, *, start: bool) -> None:
-    if address.host is not None:
-        _check_answers(address)
-    where = _new() if start else {} if address.host is None else {"address": address.for_ray}
+    where: dict[str, Any] = {}
+    if start:  # a cluster on this machine alone
+        where = {"address": "local", "num_cpus": cores(), "object_store_memory": STORE, "include_dashboard": False}
+        # It uses the whole machine, as without Ray.
+        where |= {"_node_ip_address": "127.0.0.1", "_system_config": {"worker_niceness": 0}}
+    elif address.host is not None:
+        # Ray itself would try for a minute, with many messages.
+        error = answers(address.host, int(address.port or 0))
+        if error is not None:
+            port = "its client server, usually 10001" if address.client else "its head node, usually 6379"
+            expected = f"nobody answers there ({error.strerror or error}): expected a Ray cluster, at {port}"
+            raise RankwellError(f"{address}: {expected}") from error
+        where = {"address": f"{'ray://' if address.client else ''}{address.host}:{address.port}"}
     try:
         _join(ray, {**where, "log_to_driver": False, "logging_level": logging.ERROR})
     except SystemError:  # Ctrl-C
         raise
     except Exception as error:  # Ray raises ConnectionError, RuntimeError, ValueError, ... for connection problems
         what = "cannot be started" if start else "cannot be joined"
-        raise RankwellError(f"{address}: {what}: {_words(error)}") from error
+        root: BaseException = error
+        while isinstance(root.__cause__, Exception):
+            root = root.__cause__
+        reason = " ".join(str(root).split())[:300] or type(root).__name__
+        raise RankwellError(f"{address}: {what}: {reason}") from error
 
 
 def _join(ray: Any, how: dict[str, Any]) -> None:
@@ -201,42 +212,6 @@ def _join(ray: Any, how: dict[str, Any]) -> None:
         else:
             return
     ray.init(**how)
-
-
-def _new() -> dict[str, Any]:
-    """The settings of a new cluster on this machine alone."""
-    return {
-        "address": "local",
-        "num_cpus": cores(),
-        "object_store_memory": STORE,
-        "include_dashboard": False,
-        "_node_ip_address": "127.0.0.1",
-        "_system_config": {"worker_niceness": 0},  # use the whole machine, as without Ray
-    }
-
-
-def _check_answers(address: Address) -> None:
-    """Check that the cluster answers; Ray itself would try for a minute, with many messages."""
-    error = answers(str(address.host), int(address.port or 0))
-    if error is not None:
-        port = "its client server, usually 10001" if address.client else "its head node, usually 6379"
-        reason = error.strerror or str(error)
-        raise RankwellError(f"{address}: nobody answers there ({reason}): expected a Ray cluster, at {port}") from error
-
-
-def _machines(ray: Any) -> tuple[Machine, ...]:
-    return tuple(
-        Machine(node["NodeID"], node["NodeManagerAddress"], int(node["Resources"].get("CPU", 0)))
-        for node in ray.nodes()
-        if node["Alive"]
-    )
-
-
-def _words(error: Exception) -> str:
-    """The root cause in one line."""
-    while error.__cause__ is not None and isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 Chunk = TypeVar("Chunk")

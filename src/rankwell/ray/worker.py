@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from logging.handlers import BufferingHandler
 from typing import Any, Protocol
 
 from rankwell import __version__
 from rankwell.core import RankwellError
-from rankwell.models.base import Truncation
 
 
 @dataclass(frozen=True)
@@ -70,81 +71,38 @@ class Worker:
         """Load the task; refuse where the caller has another version of Rankwell."""
         if version != __version__:
             return Failed(f"expected Rankwell {version} as here, found {__version__}", final=True)
-        with _noted() as notes:
-            try:
-                self._work = task.open(threads)
-            except RankwellError as error:
-                return Failed(str(error), final=True, notes=tuple(notes))
-            except Exception as error:  # noqa: BLE001 -- whatever it is, the caller must get it
-                return Failed(_told(error), notes=tuple(notes))
-        return Done(None, tuple(notes))
+
+        def load() -> None:
+            self._work = task.open(threads)
+
+        return _outcome_of(load)
 
     def run(self, chunk: Any) -> Done | Failed:
         """Process a chunk and return its outcome."""
-        with _noted() as notes:
-            try:
-                if self._work is None:
-                    return Failed("expected a worker with its task loaded, found one without")
-                value = self._work(chunk)
-            except RankwellError as error:
-                return Failed(str(error), final=True, notes=tuple(notes))
-            except Exception as error:  # noqa: BLE001 -- as above
-                return Failed(_told(error), notes=tuple(notes))
-        return Done(value, tuple(notes))
+        if self._work is None:
+            return Failed("expected a worker with its task loaded, found one without")
+        return _outcome_of(partial(self._work, chunk))
 
 
-class _Notes(logging.Handler):
-    """Collects log messages, which nobody would see on a worker."""
-
-    def __init__(self, said: list[str]) -> None:
-        super().__init__(logging.WARNING)
-        self._said = said
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._said.append(record.getMessage())
-
-
-@contextmanager
-def _noted() -> Iterator[list[str]]:
-    """Collect Rankwell's warnings while the block runs."""
-    said: list[str] = []
-    logger, handler = logging.getLogger(LOGGER), _Notes(said)
+def _outcome_of(do: Callable[[], Any]) -> Done | Failed:
+    """The result or the error, with Rankwell's warnings meanwhile, which nobody would see on a worker."""
+    logger, handler = logging.getLogger(LOGGER), BufferingHandler(sys.maxsize)
+    handler.setLevel(logging.WARNING)
     before = logger.propagate
     logger.addHandler(handler)
     logger.propagate = False
+    outcome: Done | Failed
     try:
-        yield said
+        outcome = Done(do())
+    except RankwellError as error:
+        outcome = Failed(str(error), final=True)
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the caller must get it
+        first = (str(error).splitlines() or [""])[0]
+        outcome = Failed(f"{type(error).__name__}: {first}" if first else type(error).__name__)
     finally:
         logger.removeHandler(handler)
         logger.propagate = before
-
-
-def _told(error: Exception) -> str:
-    first = (str(error).splitlines() or [""])[0]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
-
-
-class Cutting(Protocol):
-    """A scorer or an encoder that counts truncated text."""
-
-    @property
-    def truncated(self) -> Truncation:
-        """How much text was truncated so far."""
-
-
-@contextmanager
-def cut_by(model: Cutting) -> Iterator[Truncation]:
-    """The text that a model truncates while the block runs; filled in at its end."""
-    before, cut = replace(model.truncated), Truncation()
-    yield cut
-    for part in fields(Truncation):
-        setattr(cut, part.name, getattr(model.truncated, part.name) - getattr(before, part.name))
-
-
-def added(together: Truncation, more: Truncation) -> None:
-    """Add a count to a total."""
-    for part in fields(Truncation):
-        setattr(together, part.name, getattr(together, part.name) + getattr(more, part.name))
+    return replace(outcome, notes=tuple(record.getMessage() for record in handler.buffer))
 
 
 Ticket = Hashable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +63,7 @@ def bars(
         for number, (name, lengths) in enumerate(amounts.items()):
             offset = (number - (len(amounts) - 1) / 2) * thickness
             rounds, place = divmod(number, len(PALETTE))  # after the last colour they repeat with a hatch
-            fill = {"color": PALETTE[place], "hatch": HATCHES[rounds % len(HATCHES)], "edgecolor": "white"}
+            fill: Any = {"color": PALETTE[place], "hatch": HATCHES[rounds % len(HATCHES)], "edgecolor": "white"}
             drawn = axes.barh(places + offset, lengths, thickness * 0.92, label=words(name), linewidth=0, **fill)
             axes.bar_label(drawn, [figure_text(length, digits) + unit for length in lengths], padding=3, fontsize=8)
         axes.set_yticks(places, [words(label, LONGEST_BAR_LABEL) for label in labels])

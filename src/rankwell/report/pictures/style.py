@@ -53,7 +53,7 @@ LEGEND_ROW, LEGEND_SIGN = 0.19, 0.6
 TITLE_ROW = 0.19
 POINTS = 72  # in an inch
 
-LOOK: dict[str, Any] = {
+LOOK: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": MUTED,
     "axes.grid": True,
