@@ -7,9 +7,9 @@ import pytest
 
 from rankwell.core import RankwellError
 from rankwell.studies import StudyError, make_plan, parse_study
-from rankwell.studies.plan.data import CollectionFinder, choose, smallest
-from rankwell.studies.plan.plan import Plan, written
-from rankwell.studies.steps import chain_of
+from rankwell.studies.plan.collections import CollectionFinder, choose, smallest
+from rankwell.studies.plan.plan import Plan
+from rankwell.studies.steps import chain_of, written
 from small_study import STUDY, begun, write_collection
 
 TEN_RERANKERS = """
@@ -67,7 +67,7 @@ def test_rm3_searches_again_as_the_bm25_of_its_line(tmp_path: Path) -> None:
         '"again" = "bm25(k1=1.2) | top 5 | random(seed=0)"', '"a" = "bm25 | rm3"\n"b" = "bm25(b=0.2) | rm3"'
     )
     plan = planned(text, tmp_path)
-    assert len({row.place.key for row in plan.rows if row.row.name in ("a", "b")}) == 2
+    assert len({row.run.key for row in plan.rows if row.row.name in ("a", "b")}) == 2
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.weights import read_weights
 from rankwell.models.linear.scorer import WEIGHTS as LINEAR_WEIGHTS
 from rankwell.studies.steps import ModelUse
+from rankwell.studies.steps.step import CROSS_ENCODER
 
 WEIGHTS = (".onnx", ".safetensors", ".bin", ".data")
 SETTINGS = (".json", ".txt", ".toml")
@@ -23,13 +24,12 @@ SETTINGS = (".json", ".txt", ".toml")
 
 def check_model(use: ModelUse) -> str:
     """The fingerprint of a model; raises where it is missing, or of another kind or precision."""
-    from rankwell.models.base.folder import ModelFolder
     from rankwell.models.base.publishing import kind_of, task_of
     from rankwell.models.families import record_of
     from rankwell.models.linear.scorer import is_linear
 
     place = find_model(use.name)
-    if use.role == "cross-encoder" and (is_linear(use.name) or record_of(use.name) is not None):
+    if use.role == CROSS_ENCODER and (is_linear(use.name) or record_of(use.name) is not None):
         return weights_of(place)
     folder = ModelFolder.find(use.name)
     kind = kind_of(folder, task_of(folder))
@@ -61,26 +61,16 @@ def size_of_model(folder: Path, precision: str | None = None) -> ModelSize:
     linear = folder / LINEAR_WEIGHTS
     if linear.is_file():
         return ModelSize(int(np.load(linear, mmap_mode="r").size), linear.stat().st_size)
-    found = ModelFolder(folder.name, folder)
-    _, file = found.choose(precision)
-    weights = file or found.torch_weights or next(iter(found.onnx_files.values()))
-    count = _in_onnx(weights) if weights.suffix == ".onnx" else _in_torch(weights)
-    return ModelSize(count, sum(part.stat().st_size for part in _parts(weights)))
+    model_folder = ModelFolder(folder.name, folder)
+    _, file = model_folder.choose(precision)
+    weights = file or model_folder.torch_weights or next(iter(model_folder.onnx_files.values()))
+    if weights.suffix == ".onnx":
+        import onnx
 
-
-def _in_torch(weights: Path) -> int:
-    """Number of parameters; the file is memory-mapped, not read."""
-    return sum(int(tensor.size) for tensor in read_weights(weights).values())
-
-
-def _in_onnx(file: Path) -> int:
-    """Number of parameters in the graph's initial tensors, including scales and zero points of an int8 model."""
-    import onnx
-
-    model = onnx.load(str(file), load_external_data=False)
-    return sum(math.prod(tensor.dims) for tensor in model.graph.initializer)
-
-
-def _parts(weights: Path) -> list[Path]:
-    """The file, and the files beside it with its external data."""
-    return [weights, *(part for part in weights.parent.glob(f"{weights.name}[._]data") if part.is_file())]
+        # The graph's initial tensors, including scales and zero points of an int8 model.
+        model = onnx.load(str(weights), load_external_data=False)
+        count = sum(math.prod(tensor.dims) for tensor in model.graph.initializer)
+    else:
+        count = sum(int(tensor.size) for tensor in read_weights(weights).values())  # memory-mapped, not read
+    beside = (part for part in weights.parent.glob(f"{weights.name}[._]data") if part.is_file())
+    return ModelSize(count, sum(part.stat().st_size for part in (weights, *beside)))

@@ -1,3 +1,8 @@
-"""Models that a study trains: recipes, their checks, pairs and training."""
+"""Models that a study trains: recipes, their checks, data and training."""
 
 from __future__ import annotations
+
+from rankwell.studies.recipes.kinds import RECIPES
+from rankwell.studies.recipes.recipe import Recipe, recipe_of
+
+__all__ = ["RECIPES", "Recipe", "recipe_of"]

@@ -19,8 +19,8 @@ from rankwell.core import Progress, RankwellError, atomic_write
 from rankwell.index.manifest import WriterLock
 from rankwell.studies.file.reading import ExperimentFile, parse_study
 from rankwell.studies.plan.cells import Cell, CellStore, write_json
+from rankwell.studies.plan.collections import CollectionFinder
 from rankwell.studies.plan.cost import Estimate, estimate
-from rankwell.studies.plan.data import CollectionFinder
 from rankwell.studies.plan.plan import Plan, make_plan
 from rankwell.studies.run.jobs import LatencyJob
 from rankwell.studies.run.workers import in_processes, libraries
@@ -87,14 +87,15 @@ class StudyFolder:
         if self.exists:
             before = self.settings()
             if before.name != settings.name:
-                found = f"expected a folder for {settings.name}, found the study {before.name}"
-                raise RankwellError(f"{self.path}: {found}")
+                expected = f"expected a folder for {settings.name}, found the study {before.name}"
+                raise RankwellError(f"{self.path}: {expected}")
             settings = replace(settings, begun=before.begun)
         elif self.path.is_dir() and any(self.path.iterdir()):
             raise RankwellError(f"{self.path}: expected a new folder, or one of this study, found something else in it")
         with atomic_write(self.path / FILE) as target:
             target.write(file.text.encode())
-        write_json(self.path / SETTINGS, {**vars(settings), "begun": settings.begun or _now()})
+        begun = settings.begun or datetime.now(UTC).isoformat(timespec="seconds")
+        write_json(self.path / SETTINGS, {**vars(settings), "begun": begun})
 
     def plan(self, *, quiet: bool = True) -> Plan:
         """The plan with all cells of the study."""
@@ -130,11 +131,6 @@ class Machine:
                 raise RankwellError(f"{cell.title}: {error}") from error
             yield cell
 
-    def side_by_side(self, processes: int) -> DoCells:
-        """A function that does cells in that many processes."""
-        threads = max(1, self.cores // processes)
-        return self.one_by_one if processes == 1 else partial(in_processes, processes, threads)
-
 
 def run_study(
     folder: StudyFolder,
@@ -161,19 +157,15 @@ def run_study(
         if ask is not None and not ask(work):
             raise RankwellError("nothing was run")
         todo = [cell for cell in plan.cells.values() if not store.finished(cell.key)]
+        count = machine.processes(work)
+        together = machine.one_by_one if count == 1 else partial(in_processes, count, max(1, machine.cores // count))
+        timed = [cell for cell in todo if isinstance(cell.job, LatencyJob)]  # alone, after those in parallel
+        untimed = [cell for cell in todo if not isinstance(cell.job, LatencyJob)]
         with Progress(plan.file.name, unit="cells", total=len(todo), quiet=quiet) as progress:
-            together = others or machine.side_by_side(machine.processes(work))
-            _do_all(todo, store, together, machine.one_by_one, progress)
+            for cells, do in ((untimed, others or together), (timed, machine.one_by_one)):
+                for _ in do(cells, store) if cells else ():
+                    progress.advance()
     return plan, work
-
-
-def _do_all(todo: list[Cell], store: CellStore, together: DoCells, alone: DoCells, progress: Progress) -> None:
-    """Do the cells that may run in parallel, then those that must be timed alone."""
-    untimed = [cell for cell in todo if not isinstance(cell.job, LatencyJob)]
-    timed = [cell for cell in todo if isinstance(cell.job, LatencyJob)]
-    for cells, how in ((untimed, together), (timed, alone)):
-        for _ in how(cells, store) if cells else ():
-            progress.advance()
 
 
 def versions() -> dict[str, Any]:
@@ -182,7 +174,3 @@ def versions() -> dict[str, Any]:
 
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     return {"rankwell": __version__, "python": platform.python_version(), **libraries(), "machine": machine}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -8,109 +8,67 @@ import signal
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
 
 from rankwell import __version__
 from rankwell.core import RankwellError
 from rankwell.models.base import find_model
 from rankwell.studies.plan.cells import Cell, CellStore
-from rankwell.studies.plan.data import Chosen, facts_of
+from rankwell.studies.plan.collections import Chosen, facts_of
 from rankwell.studies.plan.models import check_model, weights_of
 from rankwell.studies.recipes.training import TrainJob
 from rankwell.studies.run.jobs import AssessorsJob, IndexJob, PairsJob, RunJob, VectorsJob
-from rankwell.studies.steps import STEPS
-from rankwell.studies.steps.given import STORED, fingerprint_of_run
-
-FAILED = "failed"
-
-
-class Workers:
-    """Worker processes that do one cell at a time each. A worker never outlives the process that started it."""
-
-    def __init__(self, count: int, folder: Path, threads: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._free: list[Connection] = []
-        self._busy: dict[Connection, Cell] = {}
-        self._processes = []
-        for _ in range(count):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_worker, args=(theirs, str(folder), threads), daemon=True)
-            process.start()
-            theirs.close()
-            self._processes.append(process)
-            self._free.append(ours)
-
-    @property
-    def has_room(self) -> bool:
-        """Whether a worker is free."""
-        return bool(self._free)
-
-    @property
-    def busy(self) -> int:
-        """Number of busy workers."""
-        return len(self._busy)
-
-    def start(self, cell: Cell) -> None:
-        """Give a cell to a free worker."""
-        worker = self._free.pop()
-        worker.send(cell)
-        self._busy[worker] = cell
-
-    def finished(self) -> list[Cell]:
-        """Wait for a worker, and return the finished cells."""
-        done = []
-        for worker in wait(list(self._busy)):
-            assert isinstance(worker, Connection)  # noqa: S101 -- nothing else was waited for
-            cell = self._busy.pop(worker)
-            try:
-                failure = worker.recv()
-            except EOFError as error:
-                raise RankwellError(f"{cell.title}: the process that did it was killed: run the study again") from error
-            if failure is not None:
-                raise_failure(cell, failure)
-            self._free.append(worker)
-            done.append(cell)
-        return done
-
-    def close(self) -> None:
-        """Terminate all workers; unfinished cells leave no valid result."""
-        for process in self._processes:
-            process.terminate()
-        for process in self._processes:
-            process.join()
-
-
-@contextmanager
-def working(count: int, folder: Path, threads: int) -> Iterator[Workers]:
-    """Workers for a `with` block."""
-    workers = Workers(count, folder, threads)
-    try:
-        yield workers
-    finally:
-        workers.close()
+from rankwell.studies.steps import model_of
+from rankwell.studies.steps.kinds import STORED, fingerprint_of_run
 
 
 def in_processes(count: int, threads: int, cells: Sequence[Cell], store: CellStore) -> Iterator[Cell]:
-    """Do cells in `count` processes of `threads` threads each; yields finished cells."""
-    with working(count, store.folder, threads) as workers:
-        waiting = list(cells)
-        while waiting or workers.busy:
-            for cell in [cell for cell in waiting if all(map(store.finished, cell.parents))]:
-                if workers.has_room:
-                    waiting.remove(cell)
-                    workers.start(cell)
-            yield from workers.finished()
+    """Do cells in `count` processes of `threads` threads each; yields finished cells.
+
+    A process does one cell at a time, and never outlives this one. Unfinished cells leave no valid result.
+    """
+    context = multiprocessing.get_context("spawn")
+    processes, free, waiting = [], list[Connection](), list(cells)
+    busy: dict[Connection, Cell] = {}
+    try:
+        for _ in range(count):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_worker, args=(theirs, str(store.folder), threads), daemon=True)
+            process.start()
+            theirs.close()
+            processes.append(process)
+            free.append(ours)
+        while waiting or busy:
+            for cell in [cell for cell in waiting if all(map(store.finished, cell.parents))][: len(free)]:
+                waiting.remove(cell)
+                free[-1].send(cell)
+                busy[free.pop()] = cell
+            for worker in wait(list(busy)):
+                assert isinstance(worker, Connection)  # noqa: S101 -- nothing else was waited for
+                cell = busy.pop(worker)
+                _raise_failure(cell, worker)
+                free.append(worker)
+                yield cell
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
 
 
-def raise_failure(cell: Cell, failure: dict[str, Any]) -> None:
+def _raise_failure(cell: Cell, worker: Connection) -> None:
     """Raise a worker's error in this process: one line for a user's mistake, else with its traceback."""
-    if failure["ours"]:
+    try:
+        failure = worker.recv()
+    except EOFError as error:
+        raise RankwellError(f"{cell.title}: the process that did it was killed: run the study again") from error
+    if failure is not None and failure["ours"]:
         raise RuntimeError(f"{cell.title}: {failure['trace']}")
-    raise RankwellError(f"{cell.title}: {failure['message']}")
+    if failure is not None:
+        raise RankwellError(f"{cell.title}: {failure['message']}")
 
 
 def _worker(work: Connection, folder: str, threads: int) -> None:
@@ -145,13 +103,11 @@ LIBRARIES = ("numpy", "onnxruntime", "tokenizers", "torch", "transformers")
 
 def libraries() -> dict[str, str]:
     """The versions of the installed libraries that results may depend on."""
-    found = {"rankwell": __version__}
+    versions = {"rankwell": __version__}
     for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
 
 
 def check_libraries(expected: Mapping[str, str]) -> None:
@@ -172,17 +128,14 @@ def check_inputs(cell: Cell) -> None:
         for chosen in job.collections:
             _check_data(chosen)
         for name, weights in zip(job.recipe.models, job.weights, strict=True):
-            _check_same(name, weights, weights_of(find_model(name)))
+            if name not in dict(job.models):
+                _check_same(name, weights, weights_of(find_model(name)))
     elif isinstance(job, VectorsJob | RunJob):
-        _check_step(job)
-
-
-def _check_step(job: VectorsJob | RunJob) -> None:
-    use = STEPS[job.step.kind].model(job.step)
-    if job.step.kind in STORED:
-        _check_same(job.step["file"], job.model, fingerprint_of_run(job.step, job.ground.source))
-    elif use is not None and not job.step.beside and use.name not in dict(job.ground.models):
-        _check_same(use.name, job.model, check_model(use))
+        use = model_of(job.step)
+        if job.step.kind in STORED:
+            _check_same(job.step["file"], job.model, fingerprint_of_run(job.step, job.context.source))
+        elif use is not None and not job.step.beside and use.name not in dict(job.context.models):
+            _check_same(use.name, job.model, check_model(use))
 
 
 def _check_data(chosen: Chosen) -> None:

@@ -1,10 +1,11 @@
-"""The evaluated rows of a study: plan, finished cells, measures and costs."""
+"""A study whose cells are finished: its rows evaluated, with their speed and the size of their models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rankwell.core import Judgments, RankwellError, Run
 from rankwell.evaluation import Comparison, compare, parse_measure
@@ -13,13 +14,13 @@ from rankwell.models.base import find_model
 from rankwell.studies.file.reading import NONE
 from rankwell.studies.file.study import ALL, MATCH_RATIO, TEST, VALIDATION, Study, TableEntry, measure_on
 from rankwell.studies.plan.cells import SHORT, CellStore
-from rankwell.studies.plan.data import AND, Chosen, smallest
-from rankwell.studies.plan.models import ModelSize, size_of_model
+from rankwell.studies.plan.collections import AND, Chosen, smallest
+from rankwell.studies.plan.models import size_of_model
 from rankwell.studies.plan.plan import Plan, PlannedRow
 from rankwell.studies.recipes.training import MODEL, TrainJob
 from rankwell.studies.report.figures import Figure, ResultRow, ResultTable
 from rankwell.studies.run.jobs import judgments_of
-from rankwell.studies.steps import STEPS, Chain
+from rankwell.studies.steps import all_steps, model_of
 
 
 def part_of(chosen: Chosen, judgments: Judgments, part: str) -> Judgments:
@@ -43,7 +44,7 @@ Groups = Sequence[tuple[Chosen, list[PlannedRow]]]
 
 
 @dataclass(frozen=True)
-class Measured:
+class FinishedStudy:
     """A study whose cells are finished."""
 
     plan: Plan
@@ -66,12 +67,12 @@ class Measured:
 
     def judgments(self, row: PlannedRow, part: str = "all") -> Judgments:
         """The judgments of a row's collection, or of a part of its queries."""
-        found = judgments_of(self.store, self.plan.cells[row.place.key].parents[0])
-        return part_of(row.collection, found, part)
+        whole = judgments_of(self.store, self.plan.cells[row.run.key].parents[0])
+        return part_of(row.collection, whole, part)
 
     def measure(self, name: str, row: PlannedRow) -> str:
         """A measure of the table on a row's collection, whose size some measures need."""
-        index = self.store.record(self.plan.cells[row.place.key].parents[0])
+        index = self.store.record(self.plan.cells[row.run.key].parents[0])
         return measure_on(name, int(index["counts"]["documents"]))
 
     def compared(self, table: TableEntry, rows: Sequence[PlannedRow]) -> Comparison:
@@ -79,22 +80,25 @@ class Measured:
         judgments = self.judgments(rows[0], table.part)
         return compare(
             judgments,
-            {row.row.name: whole(row.place.run(self.store), judgments) for row in rows},
+            self.runs(rows, judgments),
             [self.measure(name, rows[0]) for name in table.measures],
             test=self.test(),
             correction=self.study.correction,
             unjudged=table.unjudged,
         )
 
+    def runs(self, rows: Sequence[PlannedRow], judgments: Judgments) -> dict[str, Run]:
+        """The runs of rows by their names."""
+        return {row.row.name: whole(row.run.read(self.store), judgments) for row in rows}
+
     def groups(self, table: TableEntry) -> Groups:
         """The rows of a table by collection, the baseline first."""
-        found = []
+        groups: list[tuple[Chosen, list[PlannedRow]]] = []
         for chosen in self.plan.collections:
-            rows = [row for row in self.plan.of_table(table) if row.collection is chosen]
+            rows = [row for row in self.plan.rows if row.table == table.name and row.collection is chosen]
             rows.sort(key=lambda row: row.row.name != table.baseline)
-            if rows:
-                found.append((chosen, rows))
-        return found
+            groups += [(chosen, rows)] if rows else []
+        return groups
 
     def left_out(self, table: TableEntry, chosen: Chosen) -> list[str]:
         """Notes on rows that could not be run, one for each reason."""
@@ -115,23 +119,32 @@ def whole(run: Run, judgments: Judgments) -> Run:
     return Run.from_dict({qid: dict(run[qid]) if qid in run else {} for qid in judgments}, tag=run.tag)
 
 
-def figure_of(found: Comparison, row: PlannedRow, measure: str, marks: str | None) -> Figure:
-    """A row's figure by a measure; without `marks` it is not compared."""
-    name = row.row.name
-    around = found.interval(name, measure)
-    difference = found.difference(name, measure) if marks is not None else None
+def mean_of(compared: Comparison, row: PlannedRow, measure: str) -> Figure:
+    """A row's mean by a measure, with its interval."""
+    around = compared.interval(row.row.name, measure)
     ends = (None, None) if around is None else (around.low, around.high)
-    figure = Figure(found.evaluations[name].mean(measure), row.place.key[:SHORT], *ends)
+    return Figure(compared.evaluations[row.row.name].mean(measure), row.run.key[:SHORT], *ends)
+
+
+def figure_of(compared: Comparison, row: PlannedRow, measure: str, marks: str | None) -> Figure:
+    """A row's figure by a measure; without `marks` it is not compared."""
+    figure = mean_of(compared, row, measure)
+    difference = compared.difference(row.row.name, measure) if marks is not None else None
     if difference is None or marks is None:
         return figure
     p = difference.corrected_p
     return replace(figure, difference=difference.found.mean, p=p, mark=mark(marks).of(p))
 
 
-def blank(table: TableEntry, collection: str, queries: int) -> ResultTable:
-    """A table with its texts and no rows."""
+def result_table(table: TableEntry, collection: str, queries: int, **content: Any) -> ResultTable:
+    """A table with its texts from the file, and with this content."""
     words = {name: getattr(table, name) for name in ("about", "after", "published_on", "differences")}
-    return ResultTable(table.name, table.title, collection, queries, **words)
+    return ResultTable(table.name, table.title, collection, queries, **{**words, **content})
+
+
+def with_published(figures: Mapping[str, Figure], published: Mapping[str, float]) -> dict[str, Figure]:
+    """The figures with the published ones of the same names beside them."""
+    return {name: replace(figure, published=published.get(name)) for name, figure in figures.items()}
 
 
 def column_of(measure: str) -> str:
@@ -148,59 +161,44 @@ SIZE = ("M parameters", "MB")
 SPEED = ("pairs", "pairs/s", "seconds", *SIZE)
 
 
-def speed_of(measured: Measured, row: PlannedRow) -> dict[str, Figure]:
+def speed_of(study: FinishedStudy, row: PlannedRow) -> dict[str, Figure]:
     """Number of pairs of the last step, pairs per second, seconds, and size of the models."""
-    record = measured.store.record(row.place.key)
-    cell = row.place.key[:SHORT]
+    record, cell = study.store.record(row.run.key), row.run.key[:SHORT]
     pairs, speed = record.get("pairs"), record.get("pairs_per_second")
     if pairs is None:
-        found = {"seconds": Figure(record.get("stage_seconds", 0.0), cell, digits=1)}
+        figures = {"seconds": Figure(record.get("stage_seconds", 0.0), cell, digits=1)}
     else:
-        found = {"pairs": Figure(pairs, cell, digits=0)}
+        figures = {"pairs": Figure(pairs, cell, digits=0)}
         if speed:
-            found |= {"pairs/s": Figure(speed, cell, digits=1), "seconds": Figure(pairs / speed, cell, digits=1)}
-    return found | size_of(measured, row)
+            figures |= {"pairs/s": Figure(speed, cell, digits=1), "seconds": Figure(pairs / speed, cell, digits=1)}
+    return figures | size_of(study, row)
 
 
-def size_of(measured: Measured, row: PlannedRow) -> dict[str, Figure]:
+def size_of(study: FinishedStudy, row: PlannedRow) -> dict[str, Figure]:
     """Parameters and megabytes of all models of a row; nothing where it has none or one is missing."""
-    cell = row.place.key[:SHORT]
+    models = set()
     try:
-        sizes = [size_of_model(folder, precision) for folder, precision in _models(measured, row)]
+        for step in all_steps(row.chain):
+            use = None if step.beside else model_of(step)
+            if use is not None:
+                models.add((trained_folder(study, row, use.name) or find_model(use.name), use.precision))
+        sizes = [size_of_model(folder, precision) for folder, precision in models]
     except (RankwellError, OSError):
         return {}
     if not sizes:
         return {}
-    whole = ModelSize(sum(size.parameters for size in sizes), sum(size.bytes for size in sizes))
-    told = (whole.parameters / 1e6, whole.bytes / 1e6)
-    return {name: Figure(value, cell, digits=1) for name, value in zip(SIZE, told, strict=True)}
+    megas = (sum(size.parameters for size in sizes) / 1e6, sum(size.bytes for size in sizes) / 1e6)
+    return {name: Figure(mega, row.run.key[:SHORT], digits=1) for name, mega in zip(SIZE, megas, strict=True)}
 
 
-def _models(measured: Measured, row: PlannedRow) -> set[tuple[Path, str | None]]:
-    """The folders of a row's models, and their precision."""
-    found = set()
-    for name, precision in _used(row.chain):
-        found.add((trained_folder(measured, row, name) or find_model(name), precision))
-    return found
-
-
-def _used(chain: Chain) -> Iterator[tuple[str, str | None]]:
-    for step in chain:
-        use = STEPS[step.kind].model(step)
-        if use is not None and not step.beside:
-            yield use.name, step.settings.get("precision")
-        for line in step.beside:
-            yield from _used(line)
-
-
-def trained_folder(measured: Measured, row: PlannedRow, name: str) -> Path | None:
+def trained_folder(study: FinishedStudy, row: PlannedRow, name: str) -> Path | None:
     """The folder of a model that the study trained, from the cells of the row's run."""
-    recipe = measured.plan.file.models().get(name)
-    wanted = {row.place.key} if recipe is not None else set()
+    recipe = study.plan.file.models().get(name)
+    wanted = {row.run.key} if recipe is not None else set()
     while wanted:
-        cell = measured.plan.cells[wanted.pop()]
+        cell = study.plan.cells[wanted.pop()]
         if isinstance(cell.job, TrainJob) and cell.job.recipe == recipe:
-            return measured.store.path(cell.key) / MODEL
+            return study.store.path(cell.key) / MODEL
         wanted |= set(cell.parents)
     return None
 
@@ -218,9 +216,9 @@ def shares_of(
 ) -> dict[str, Figure]:
     """A row's figures relative to the baseline's, where both are known."""
     kept, faster = share_columns(baseline)
-    found = {}
+    shares = {}
     for name, column, factor, digits in ((kept, measure, 100.0, 1), (faster, PAIRS_A_SECOND, 1.0, 2)):
         if column in figures and column in first and first[column].value:
             value = factor * figures[column].value / first[column].value
-            found[name] = Figure(value, figures[column].cell, digits=digits)
-    return found
+            shares[name] = Figure(value, figures[column].cell, digits=digits)
+    return shares
