@@ -19,8 +19,8 @@ from rankwell.models.language_model.settings import MlmSettings, VocabularySetti
 from rankwell.models.learning.settings import TrainingSettings, ValidationSettings
 from rankwell.models.linear.training import LinearSettings, LinearValidation
 from rankwell.studies.recipes import RECIPES
-from rankwell.studies.recipes.kinds import OF_THE_STUDY
-from rankwell.studies.recipes.kinds import SETTINGS as OF_RECIPES
+from rankwell.studies.recipes.recipe import OF_THE_STUDY
+from rankwell.studies.recipes.recipe import SETTINGS as OF_RECIPES
 from rankwell.training import PairOptions
 from rankwell.training.families import TRAINABLE
 from rankwell.training.search import SearchOptions

@@ -13,8 +13,7 @@ from rankwell.collections import read_qrels, read_run
 from rankwell.core import RankwellError
 from rankwell.evaluation import evaluate
 from rankwell.studies import StudyError, parse_study, results, run_study
-from rankwell.studies.report.figures import Figure, ResultRow, ResultTable
-from rankwell.studies.report.finished import FinishedStudy
+from rankwell.studies.report.finished import Figure, FinishedStudy, ResultRow, ResultTable
 from rankwell.studies.report.report import Report, report_table
 from rankwell.studies.run.runner import StudyFolder
 from small_study import ALONE, begun, told, write_collection

@@ -17,10 +17,9 @@ from rankwell.studies.plan.cells import CellStore
 from rankwell.studies.plan.collections import CollectionFinder
 from rankwell.studies.plan.plan import Plan
 from rankwell.studies.recipes import recipe_of
-from rankwell.studies.recipes.pairs import joined
-from rankwell.studies.recipes.training import TrainJob
-from rankwell.studies.report.figures import Figure
-from rankwell.studies.report.finished import shares_of
+from rankwell.studies.recipes.training import TrainJob, joined
+from rankwell.studies.report.finished import Figure
+from rankwell.studies.report.tables import shares_of
 from small_study import begun, told, write_collection
 from tiny_models import TOPICS, needs_torch, tiny_bert, topic_pairs
 

@@ -12,7 +12,7 @@ from rankwell.core import RankwellError
 from rankwell.evaluation import evaluate
 from rankwell.index.manifest import WriterLock
 from rankwell.studies import Estimate, differences, read_numbers, remarks, results, run_study, write_report
-from rankwell.studies.report.figures import Figure, ResultRow
+from rankwell.studies.report.finished import Figure, ResultRow
 from rankwell.studies.report.frontier import Recommendation, advice, on_frontier, recommended, serving
 from rankwell.studies.report.report import Report, page
 from rankwell.studies.run.runner import StudyFolder

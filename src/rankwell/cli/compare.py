@@ -126,9 +126,9 @@ def sweep(
 ) -> None:
     """Follow measures over re-ranking depth (from one re-ranked run) or over any number, with a 95 % band."""
     from rankwell.cli.runs import read_judged, show, this_command, warn, write_page
+    from rankwell.evaluation.comparison import depth_sweep, parse_depths, parse_points
+    from rankwell.evaluation.comparison import sweep as sweep_runs
     from rankwell.evaluation.significance import TESTS, paired_test
-    from rankwell.evaluation.sweep import depth_sweep, parse_depths, parse_points
-    from rankwell.evaluation.sweep import sweep as sweep_runs
     from rankwell.report.sweep import sweep_page, sweep_pictures, sweep_table
 
     points = parse_points(runs)

@@ -10,7 +10,7 @@ from pathlib import Path
 from rankwell.cli.options import reading
 from rankwell.collections import Reading, open_collection, read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Run, atomic_write
-from rankwell.evaluation.unjudged import unjudged_documents, write_study
+from rankwell.evaluation.evaluation import unjudged_documents, write_study
 from rankwell.report import Page, Table
 from rankwell.report.table import one_line
 

@@ -19,7 +19,7 @@ from rankwell.ray.encoding import everywhere
 from rankwell.ray.worker import Work
 from rankwell.ray.workers import LATER
 from rankwell.studies import Cell, CellStore
-from rankwell.studies.run.workers import check_inputs, check_libraries, libraries
+from rankwell.studies.run.runner import check_inputs, check_libraries, libraries
 from rankwell.training import Search, Searched
 from rankwell.training.families import kind_named
 from rankwell.training.search import CellKey

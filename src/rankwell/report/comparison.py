@@ -6,14 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rankwell.evaluation.classification import auc, roc_curve, score_distribution
 from rankwell.evaluation.comparison import Comparison
 from rankwell.evaluation.evaluation import Evaluation
 from rankwell.evaluation.judged import Values
 from rankwell.evaluation.measures import MFR, Measure
 from rankwell.evaluation.query_groups import AnswerType, Groups, by_answer_type, by_length
+from rankwell.evaluation.run_analysis import auc, roc_curve, score_distribution, top_grades
 from rankwell.evaluation.significance import mark
-from rankwell.evaluation.top import top_grades
 from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart, Text
 from rankwell.report.pictures import Line, Picture, bars, differences, lines, spread, stacked_bars
 from rankwell.report.table import Cell, Column, Marked, Table, cell_text

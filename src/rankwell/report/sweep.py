@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rankwell.evaluation.comparison import BASELINE, Sweep
 from rankwell.evaluation.measures import Measure
 from rankwell.evaluation.significance import mark
-from rankwell.evaluation.sweep import BASELINE, Sweep
 from rankwell.report.comparison import DIGITS
 from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart
 from rankwell.report.pictures import Line, Picture, lines

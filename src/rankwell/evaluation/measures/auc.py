@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from rankwell.evaluation.classification import auc
 from rankwell.evaluation.judged import Judged, Values
 from rankwell.evaluation.measures.measure import Effect, Measure
+from rankwell.evaluation.run_analysis import auc
 
 
 class AUC(Measure):

@@ -10,21 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwell.core import ParameterError
-from rankwell.report.pictures.style import (
-    DASHES,
-    HEIGHT,
-    INK,
-    MARKERS,
-    MUTED,
-    PALETTE,
-    Picture,
-    drawing,
-    figure_text,
-    legend_below,
-    new_axes,
-    whole_numbers,
-    words,
-)
+from rankwell.report.pictures import style
+from rankwell.report.pictures.style import Picture, figure_text, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,18 +44,18 @@ def lines(curves: Sequence[Line], *, title: str, x: str, y: str, level: float | 
     """The lines in one picture; `level` is a horizontal mark to compare with (0 for differences, a baseline)."""
     if not any(len(curve.x) for curve in curves):
         raise ParameterError("curves", expected="at least one line with a point", found=[c.name for c in curves])
-    with drawing():
-        figure, axes = new_axes(title, x=x, y=y, height=HEIGHT + 0.2)
+    with style.drawing():
+        figure, axes = style.new_axes(title, x=x, y=y, height=style.HEIGHT + 0.2)
         if level is not None:
-            axes.axhline(level, color=MUTED, linewidth=1)
+            axes.axhline(level, color=style.MUTED, linewidth=1)
         for number, curve in enumerate(curves):
-            colour = PALETTE[number % len(PALETTE)]
-            marker = MARKERS[number % len(MARKERS)] if len(curve.x) <= MOST_MARKED_POINTS else ""
-            dashes = DASHES[number % len(DASHES)]
+            colour = style.PALETTE[number % len(style.PALETTE)]
+            marker = style.MARKERS[number % len(style.MARKERS)] if len(curve.x) <= MOST_MARKED_POINTS else ""
+            dashes = style.DASHES[number % len(style.DASHES)]
             axes.plot(curve.x, curve.y, color=colour, linestyle=dashes, marker=marker, label=words(curve.name))
             if curve.low is not None and curve.high is not None:
                 axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
-        legend_below(figure, axes, most=3)
+        style.legend_below(figure, axes, most=3)
     return Picture(figure, words(title), f"{title}: {'; '.join(_said(curve) for curve in curves if len(curve.x))}.")
 
 
@@ -89,19 +76,19 @@ def differences(values: npt.ArrayLike, *, title: str, y: str, x: str = "queries"
     if not len(ordered) or not np.isfinite(ordered).all():
         raise ParameterError("values", expected="a finite difference for every query", found=ordered[:5].tolist())
     good = ordered * better > 0
-    with drawing():
-        figure, axes = new_axes(title, x=f"{figure_text(len(ordered))} {x}", y=y)
+    with style.drawing():
+        figure, axes = style.new_axes(title, x=f"{figure_text(len(ordered))} {x}", y=y)
         axes.grid(visible=False, axis="x")
         axes.set_xticks([])
         places = np.arange(len(ordered) + 1) - 0.5
-        for chosen, colour in ((good, PALETTE[0]), (~good, PALETTE[1])):
+        for chosen, colour in ((good, style.PALETTE[0]), (~good, style.PALETTE[1])):
             heights = np.where(chosen, ordered, 0.0)
             if len(ordered) <= MOST_BARS:
                 axes.bar(np.arange(len(ordered)), heights, 0.85, color=colour)
             else:
                 axes.stairs(heights, places, fill=True, color=colour, linewidth=0)
-        axes.axhline(0, color=MUTED, linewidth=1)
-        axes.axhline(float(ordered.mean()), color=MUTED, linewidth=1, linestyle="--")
+        axes.axhline(0, color=style.MUTED, linewidth=1)
+        axes.axhline(float(ordered.mean()), color=style.MUTED, linewidth=1, linestyle="--")
     wins, losses = int(good.sum()), int((ordered * better < 0).sum())
     said = f"{wins} queries are better, {losses} worse, {len(ordered) - wins - losses} the same"
     mean = figure_text(float(ordered.mean()), DIFFERENCE_DIGITS)
@@ -139,19 +126,19 @@ def histogram(
     logarithmic = skewed if log is None else log
     if logarithmic and numbers[0] <= 0:
         raise ParameterError("log", expected="values above 0 for a logarithmic axis", found=float(numbers[0]))
-    with drawing():
-        figure, axes = new_axes(title, x=x, y=y)
+    with style.drawing():
+        figure, axes = style.new_axes(title, x=x, y=y)
         axes.grid(visible=False, axis="x")
         if logarithmic:
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(lambda value, _: figure_text(value))
             axes.xaxis.set_minor_formatter(lambda *_: "")
-        axes.hist(numbers, bins=_bins(numbers, logarithmic).tolist(), weights=weights, color=PALETTE[5])
-        whole_numbers(axes.yaxis)
-        axes.axvline(mean, color=INK, label=f"mean {figure_text(mean)}")
-        axes.axvline(median, color=INK, linestyle="--", label=f"median {figure_text(median)}")
+        axes.hist(numbers, bins=_bins(numbers, logarithmic).tolist(), weights=weights, color=style.PALETTE[5])
+        style.whole_numbers(axes.yaxis)
+        axes.axvline(mean, color=style.INK, label=f"mean {figure_text(mean)}")
+        axes.axvline(median, color=style.INK, linestyle="--", label=f"median {figure_text(median)}")
         beyond = _mark_limit(axes, numbers, weights, limit)
-        legend_below(figure, axes)
+        style.legend_below(figure, axes)
     said = f"{title}: {figure_text(weights.sum())} {y}, mean {figure_text(mean)}, median {figure_text(median)}"
     return Picture(figure, words(title), f"{said}, largest {figure_text(numbers[-1])} {x}{beyond}.")
 
@@ -201,9 +188,9 @@ def _mark_limit(axes: Axes, numbers: Numbers, weights: Numbers, limit: float | N
     if limit > LIMIT_IN_SIGHT * numbers[-1]:
         axes.plot([], [], " ", label=said)
     else:
-        axes.axvline(limit, color=PALETTE[1], linestyle="-.", label=said)
+        axes.axvline(limit, color=style.PALETTE[1], linestyle="-.", label=said)
         end = max(axes.get_xlim()[1], limit)
-        axes.axvspan(limit, end, color=PALETTE[1], alpha=0.1, linewidth=0, zorder=0)
+        axes.axvspan(limit, end, color=style.PALETTE[1], alpha=0.1, linewidth=0, zorder=0)
         axes.set_xlim(right=end)
     return f", {said}"
 
@@ -219,15 +206,15 @@ def spread(groups: Mapping[str, npt.ArrayLike], *, title: str, x: str) -> Pictur
     everything = np.concatenate(list(numbers.values()))
     low, high = float(everything.min()), float(everything.max())
     edges = np.linspace(low, high if high > low else low + 1, MOST_BINS + 1)
-    with drawing():
-        figure, axes = new_axes(title, x=x, y="share of the group")
+    with style.drawing():
+        figure, axes = style.new_axes(title, x=x, y="share of the group")
         for number, (name, values) in enumerate(numbers.items()):
             shares = np.histogram(values, edges)[0] / len(values)
-            colour, dashes = PALETTE[number % len(PALETTE)], DASHES[number % len(DASHES)]
+            colour, dashes = style.PALETTE[number % len(style.PALETTE)], style.DASHES[number % len(style.DASHES)]
             axes.stairs(shares, edges, color=colour, linestyle=dashes, linewidth=1.6, label=words(name))
             axes.stairs(shares, edges, fill=True, color=colour, alpha=0.15, linewidth=0)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-        legend_below(figure, axes)
+        style.legend_below(figure, axes)
     medians = "; ".join(
         f"{name} median {figure_text(float(np.median(v)), SPREAD_DIGITS)}" for name, v in numbers.items()
     )

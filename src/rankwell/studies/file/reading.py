@@ -11,23 +11,9 @@ from typing import Any, cast
 
 from rankwell.core import RankwellError, fingerprint
 from rankwell.evaluation import parse_measure
+from rankwell.studies.file import study as records
 from rankwell.studies.file.errors import EntryError, KeyPath, KeyPositions, LineError, StudyError, unknown
-from rankwell.studies.file.study import (
-    ANY,
-    CHOSEN,
-    COMPARISON,
-    DEPTHS,
-    GRADES,
-    OF_DATA,
-    CollectionEntry,
-    Row,
-    Study,
-    TableEntry,
-    expanded,
-    measure_on,
-    read_record,
-    record_schema,
-)
+from rankwell.studies.file.study import CollectionEntry, Row, Study, TableEntry
 from rankwell.studies.recipes import RECIPES, Recipe, recipe_of
 from rankwell.studies.steps import STEPS, Chain, LineKind, chain_of
 
@@ -80,13 +66,13 @@ class ExperimentFile:
 
     def rows(self, table: TableEntry) -> list[Row]:
         """The rows of a table for all values of the variables."""
-        return [row for name, line in table.rows.items() for row in expanded(name, line, self.vary)]
+        return [row for name, line in table.rows.items() for row in records.expanded(name, line, self.vary)]
 
     def models(self) -> dict[str, Recipe]:
         """The models that the study trains, for all values of the variables."""
         recipes = {}
         for name, line in self.study.models.items():
-            for row in expanded(name, line, self.vary, ("models", name)):
+            for row in records.expanded(name, line, self.vary, ("models", name)):
                 try:
                     recipes[row.name] = recipe_of(row.line, self.collections)
                 except LineError as error:
@@ -141,7 +127,7 @@ def parse_study(text: str, path: str = "study", name: str = "study") -> Experime
     except RecursionError as error:
         raise StudyError(path, "not TOML: brackets within brackets without end") from error
     try:
-        file = ExperimentFile(name, read_record(Study, content), text, path)
+        file = ExperimentFile(name, records.read_record(Study, content), text, path)
         _check_collections(file.study.collection)
         _check_pipelines(file)
         file.models()
@@ -170,9 +156,9 @@ def _check_collections(entries: Sequence[CollectionEntry]) -> None:
     real = [entry.name for entry in entries if entry.instead_of is None]
     kept = {entry.name: entry.measured for entry in entries}
     for place, entry in enumerate(entries):
-        if entry.instead_of is not None and entry.instead_of not in (*real, ANY):
+        if entry.instead_of is not None and entry.instead_of not in (*real, records.ANY):
             at = ("collection", place, "instead_of")
-            raise EntryError(unknown("a collection", entry.instead_of, [*real, ANY]), at)
+            raise EntryError(unknown("a collection", entry.instead_of, [*real, records.ANY]), at)
         if entry.measured != kept.get(entry.instead_of or "", entry.measured):
             expected = f"measured = {str(not entry.measured).lower()}, as {entry.instead_of} has it"
             raise EntryError(f"expected {expected}, found {str(entry.measured).lower()}", ("collection", place))
@@ -218,8 +204,9 @@ def _check_tables(file: ExperimentFile) -> None:
                 wrong = unknown("a collection that is no stand-in", name, known)
                 raise EntryError(wrong, (*path, "collections", number))
         _check_measures(table, path)
-        if table.kind == CHOSEN:
-            tables = [other.name for other in study.table if other.kind == COMPARISON and other.columns == "measures"]
+        if table.kind == records.CHOSEN:
+            others = [other for other in study.table if other.kind == records.COMPARISON]
+            tables = [other.name for other in others if other.columns == "measures"]
             if table.of is None:
                 raise EntryError('expected a key "of", because the table is of the kind chosen, found none', path)
             if table.of not in tables:
@@ -228,16 +215,16 @@ def _check_tables(file: ExperimentFile) -> None:
 
 
 def _check_measures(table: TableEntry, path: KeyPath) -> None:
-    if not table.measures and table.kind not in (GRADES, CHOSEN, *OF_DATA):
+    if not table.measures and table.kind not in (records.GRADES, records.CHOSEN, *records.OF_DATA):
         raise EntryError('expected a key "measures" with one measure or more, found none', path)
     for number, measure in enumerate(table.measures):
         try:
-            parse_measure(measure_on(measure, 1))
+            parse_measure(records.measure_on(measure, 1))
         except RankwellError as error:
             raise EntryError(str(error), (*path, "measures", number)) from error
-    if table.kind == DEPTHS and not table.depths:
+    if table.kind == records.DEPTHS and not table.depths:
         raise EntryError('expected a key "depths", because the table is of the kind depths, found none', path)
-    if table.columns == "collections" and (len(table.measures) != 1 or table.kind != COMPARISON):
+    if table.columns == "collections" and (len(table.measures) != 1 or table.kind != records.COMPARISON):
         raise EntryError('expected one measure where the columns are "collections"', (*path, "measures"))
 
 
@@ -245,10 +232,10 @@ def _check_rows(file: ExperimentFile, table: TableEntry, path: KeyPath) -> None:
     names: list[str] = []
     for written, line in table.rows.items():
         at = (*path, "rows", written)
-        rows = expanded(written, line, file.vary, at)
+        rows = records.expanded(written, line, file.vary, at)
         _check_chains(file, table, rows, at)
         names += [row.name for row in rows]
-    rowless = table.kind in (CHOSEN, *OF_DATA)
+    rowless = table.kind in (records.CHOSEN, *records.OF_DATA)
     if rowless == bool(names):
         expected = f"no rows, because the table is of the kind {table.kind}" if rowless else "a row or more"
         raise EntryError(f"expected {expected}, found {'some' if rowless else 'none'}", (*path, "rows"))
@@ -267,7 +254,7 @@ def _check_chains(file: ExperimentFile, table: TableEntry, rows: Sequence[Row], 
     """Check that lines can be parsed, and fit the kind of the table."""
     for row in rows:
         chain = file.chain(table, row)
-        if table.kind == DEPTHS and not any(step.kind in RERANK for step in chain[1:]):
+        if table.kind == records.DEPTHS and not any(step.kind in RERANK for step in chain[1:]):
             raise EntryError("expected a line that re-ranks, because the table is of the kind depths", at)
         if table.x is not None:
             try:
@@ -288,7 +275,7 @@ def _twice(names: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def study_schema() -> dict[str, Any]:
     """The JSON Schema of study files, made from the same records that read them."""
-    schema = record_schema(Study)
+    schema = records.record_schema(Study)
     steps = "\n".join(["Steps with | between them.", *map(_hint, STEPS.values())])
     makers, trainers = ([_hint(kind) for kind in RECIPES.values() if kind.trains == trains] for trains in (False, True))
     recipes = "\n".join(["Pairs | training. Pairs (one step or several):", *makers, "Training:", *trainers])

@@ -11,8 +11,9 @@ from types import UnionType
 from typing import Any, NewType, get_args, get_origin, get_type_hints
 
 from rankwell.core.errors import shown
+from rankwell.evaluation import parse_measure
+from rankwell.evaluation.evaluation import POLICIES
 from rankwell.evaluation.significance import CORRECTIONS, MARKS, TESTS
-from rankwell.evaluation.unjudged import POLICIES
 from rankwell.studies.file.errors import EntryError, KeyPath, unknown
 
 Variable = NewType("Variable", str)  # a text or a number; kept as text, because it will be put into a line
@@ -179,6 +180,11 @@ class TableEntry:
     published: Mapping[str, Mapping[str, float]] = key("row = {column = figure}, from a publication", {})
     published_on: str = key("the data of the published figures", "")
     differences: str = key("why ours may differ", "")
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings of the measures' columns."""
+        return tuple(name if name == MATCH_RATIO else str(parse_measure(name)) for name in self.measures)
 
 
 @dataclass(frozen=True)

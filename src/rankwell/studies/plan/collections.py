@@ -8,18 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
+from rankwell import __version__
 from rankwell.collections import Collection, Reading, open_collection
 from rankwell.core import Document, Judgments, Progress, Queries, RankwellError, atomic_write, fingerprint
 from rankwell.core.progress import SILENT
+from rankwell.judging.grades import Grades, gather
+from rankwell.judging.labels import LabelRules, Labels, make_labels, thresholds_of
 from rankwell.studies.file.study import ANY, GRADED, LIBERAL, ORIGINAL, SPARSE, STRICT, CollectionEntry, Study
-
-if TYPE_CHECKING:
-    from rankwell.judging.grades import Grades
-    from rankwell.judging.labels import LabelRules, Labels
 
 ELSEWHERE = ("rankwell:", "irds:")  # sources that are not folders
 AND = "+"  # separator of splits that are combined
@@ -61,9 +60,6 @@ class People:
 
 def grades_of_people(judgments: Judgments, grades: Path, assessors: int) -> People:
     """Labels from the grades of single assessors by the re-assessment study's rules; `judgments` settle ties."""
-    from rankwell.judging.grades import Grades, gather
-    from rankwell.judging.labels import LabelRules, make_labels, thresholds_of
-
     read = gather(grades)
     rules = LabelRules(lowest=read.lowest, thresholds=thresholds_of(read.lowest, read.highest), assessors=assessors)
     # A grade below 0 means "I can't tell".
@@ -298,8 +294,6 @@ def _plain(queries: Queries, judgments: Judgments) -> list[Any]:
 def signature_of(source: str) -> list[Any] | None:
     """A value that changes when the files change, without reading them; None where there is none."""
     if source.startswith("rankwell:"):
-        from rankwell import __version__
-
         return [source, sys.version, __version__]
     if source.startswith(ELSEWHERE):
         return None

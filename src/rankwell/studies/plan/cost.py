@@ -9,18 +9,20 @@ from dataclasses import dataclass
 from itertools import islice
 
 from rankwell.core import Template
+from rankwell.models.base import TextEncoder
 from rankwell.models.learning.settings import USUAL_TOKENS
+from rankwell.models.reranking.loading import load_scorer
 from rankwell.studies.file.pipeline_line import TOP
 from rankwell.studies.plan.cells import Cell, CellStore
 from rankwell.studies.plan.collections import Chosen
 from rankwell.studies.plan.plan import Plan
-from rankwell.studies.recipes.kinds import DISTIL, DOCUMENTS, UNLABELLED
-from rankwell.studies.recipes.recipe import HARD, INSIDE, DataStep
+from rankwell.studies.recipes.recipe import DISTIL, DOCUMENTS, HARD, INSIDE, UNLABELLED, DataStep
 from rankwell.studies.recipes.training import TrainJob
 from rankwell.studies.run.jobs import IndexJob, LatencyJob, RunJob, VectorsJob
 from rankwell.studies.steps import Step, chain_of, model_of
 from rankwell.studies.steps.kinds import JUDGED
 from rankwell.studies.steps.step import BI_ENCODER, CROSS_ENCODER
+from rankwell.training.labelled import ALL, Negatives
 
 MUCH_SECONDS = 15 * 60
 MUCH_BYTES = 2 << 30
@@ -135,8 +137,6 @@ def _made_by(step: DataStep, chosen: Chosen) -> int:
         return chosen.indexed
     if step.kind != UNLABELLED or chosen.training_queries is None:
         return int(step["limit"] or UNKNOWN_PAIRS)
-    from rankwell.training.labelled import ALL, Negatives
-
     wanted = Negatives.parse(step["negatives"], step["depth"])
     documents = sum(min(chosen.indexed, wanted.depth if count == ALL else count) for _, count in wanted.counts)
     pairs = chosen.training_queries * documents * (PASSAGES if step["passages"] else 1)
@@ -201,9 +201,6 @@ def _known_speeds(store: CellStore) -> dict[ModelRole, float]:
 
 def _probe(step: Step, chosen: Chosen, role: str, threads: int) -> float:
     """Texts or pairs a second, measured on the first documents of the collection."""
-    from rankwell.models.base import TextEncoder
-    from rankwell.models.reranking.loading import load_scorer
-
     queries, judgments = chosen.judged()
     template = None if step["document"] is None else Template(step["document"])
     documents = islice(chosen.texts(judgments), PROBES)

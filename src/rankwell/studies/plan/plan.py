@@ -2,28 +2,88 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
+
+import numpy as np
 
 from rankwell.core import RankwellError, fingerprint
+from rankwell.core.fingerprint import fingerprint_file
 from rankwell.models.base import find_model
+from rankwell.models.base.folder import ModelFolder
+from rankwell.models.base.publishing import kind_of, task_of
+from rankwell.models.base.weights import read_weights
+from rankwell.models.families import record_of
+from rankwell.models.linear.scorer import WEIGHTS as LINEAR_WEIGHTS
+from rankwell.models.linear.scorer import is_linear
 from rankwell.studies.file.errors import KeyPositions, StudyError, meant
 from rankwell.studies.file.pipeline_line import TOP
 from rankwell.studies.file.reading import ExperimentFile
 from rankwell.studies.file.study import FRONTIER, OF_DATA, Budget, Row, TableEntry
 from rankwell.studies.plan.cells import Cell
 from rankwell.studies.plan.collections import Chosen, CollectionFinder, choose
-from rankwell.studies.plan.models import check_model, weights_of
-from rankwell.studies.recipes.kinds import FROM
-from rankwell.studies.recipes.recipe import Recipe, check_apart, check_queries, check_recipe
+from rankwell.studies.recipes.recipe import FROM, Recipe, check_apart, check_queries, check_recipe
+from rankwell.studies.recipes.training import Source, TrainJob
 from rankwell.studies.run.jobs import DATA_JOBS, CellRun, IndexJob, JobContext, LatencyJob, RunJob, VectorsJob
-from rankwell.studies.steps import STEPS, Chain, Step, all_steps, model_of, written
+from rankwell.studies.steps import STEPS, Chain, ModelUse, Step, all_steps, model_of, written
 from rankwell.studies.steps.kinds import STORED, VECTORS, fingerprint_of_run
+from rankwell.studies.steps.step import CROSS_ENCODER
 
-if TYPE_CHECKING:
-    from rankwell.studies.recipes.training import Source
+WEIGHTS = (".onnx", ".safetensors", ".bin", ".data")
+SETTINGS = (".json", ".txt", ".toml")
+
+
+def check_model(use: ModelUse) -> str:
+    """The fingerprint of a model; raises where it is missing, or of another kind or precision."""
+    place = find_model(use.name)
+    if use.role == CROSS_ENCODER and (is_linear(use.name) or record_of(use.name) is not None):
+        return weights_of(place)
+    folder = ModelFolder.find(use.name)
+    kind = kind_of(folder, task_of(folder))
+    if not kind.startswith(use.role):
+        raise RankwellError(f"{use.name}: expected a {use.role}, found a {kind}")
+    if use.precision is not None:
+        folder.choose(use.precision)  # raises where the weights are missing and cannot be made
+    return weights_of(place)
+
+
+@cache
+def weights_of(folder: Path) -> str:
+    """Fingerprint of all files of a model, whatever their names."""
+    files = sorted(file for file in folder.rglob("*") if file.suffix in (*WEIGHTS, *SETTINGS) and file.is_file())
+    # A model's download source does not change its results.
+    return fingerprint({str(f.relative_to(folder)): fingerprint_file(f) for f in files if f.name != "rankwell.json"})
+
+
+class ModelSize(NamedTuple):
+    """Number of parameters, and bytes on disk."""
+
+    parameters: int
+    bytes: int
+
+
+@cache
+def size_of_model(folder: Path, precision: str | None = None) -> ModelSize:
+    """The size of a model at a precision; weights that are converted on first use count like their source."""
+    linear = folder / LINEAR_WEIGHTS
+    if linear.is_file():
+        return ModelSize(int(np.load(linear, mmap_mode="r").size), linear.stat().st_size)
+    model_folder = ModelFolder(folder.name, folder)
+    _, file = model_folder.choose(precision)
+    weights = file or model_folder.torch_weights or next(iter(model_folder.onnx_files.values()))
+    if weights.suffix == ".onnx":
+        import onnx
+
+        # The graph's initial tensors, including scales and zero points of an int8 model.
+        model = onnx.load(str(weights), load_external_data=False)
+        count = sum(math.prod(tensor.dims) for tensor in model.graph.initializer)
+    else:
+        count = sum(int(tensor.size) for tensor in read_weights(weights).values())  # memory-mapped, not read
+    beside = (part for part in weights.parent.glob(f"{weights.name}[._]data") if part.is_file())
+    return ModelSize(count, sum(part.stat().st_size for part in (weights, *beside)))
 
 
 TIMED_QUERIES = 30
@@ -209,8 +269,6 @@ class Planner:
 
     def _trained(self, name: str) -> str:
         """The key of the cell that trains a model."""
-        from rankwell.studies.recipes.training import TrainJob
-
         recipe = self.recipes[name]
         models = {start: self._trained(start) for start in recipe.models if start in self.recipes}
         weights = tuple(models.get(model) or weights_of(find_model(model)) for model in recipe.models)
@@ -225,8 +283,6 @@ class Planner:
         return self.plan.add(Cell(job, parents, f"{learnt}: train {name}"))
 
     def _source(self, collection: str | None) -> Source:
-        from rankwell.studies.recipes.training import Source
-
         chosen = self._named(collection)
         return Source(self.context(chosen), chosen)
 

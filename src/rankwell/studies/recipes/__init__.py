@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rankwell.studies.recipes.kinds import RECIPES
-from rankwell.studies.recipes.recipe import Recipe, recipe_of
+from rankwell.studies.recipes.recipe import RECIPES, Recipe, recipe_of
 
 __all__ = ["RECIPES", "Recipe", "recipe_of"]

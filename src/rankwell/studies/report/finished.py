@@ -1,26 +1,100 @@
-"""A study whose cells are finished: its rows evaluated, with their speed and the size of their models."""
+"""A study whose cells are finished: its rows evaluated, and the figures of its tables."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rankwell.core import Judgments, RankwellError, Run
-from rankwell.evaluation import Comparison, compare, parse_measure
+from rankwell.evaluation import Comparison, compare
 from rankwell.evaluation.significance import PairedTest, mark, paired_test
 from rankwell.models.base import find_model
+from rankwell.report.pictures import Picture
 from rankwell.studies.file.reading import NONE
-from rankwell.studies.file.study import ALL, MATCH_RATIO, TEST, VALIDATION, Study, TableEntry, measure_on
+from rankwell.studies.file.study import ALL, TEST, VALIDATION, Study, TableEntry, measure_on
 from rankwell.studies.plan.cells import SHORT, CellStore
 from rankwell.studies.plan.collections import AND, Chosen, smallest
-from rankwell.studies.plan.models import size_of_model
-from rankwell.studies.plan.plan import Plan, PlannedRow
+from rankwell.studies.plan.plan import Plan, PlannedRow, size_of_model
 from rankwell.studies.recipes.training import MODEL, TrainJob
-from rankwell.studies.report.figures import Figure, ResultRow, ResultTable
-from rankwell.studies.run.jobs import judgments_of
+from rankwell.studies.run.jobs import CellRun, judgments_of
 from rankwell.studies.steps import all_steps, model_of
+
+Drawing = partial[Picture]  # draws a picture when it is called
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a table. `cell` names the run that it was measured on."""
+
+    value: float
+    cell: str | None = None
+    low: float | None = None
+    high: float | None = None
+    difference: float | None = None  # to the baseline
+    p: float | None = None
+    mark: str = ""
+    published: float | None = None
+    digits: int = 4
+
+    def plain(self) -> dict[str, Any]:
+        """The figure for JSON: unknown values are left out, NaN is null."""
+        known = {name: value for name, value in asdict(self).items() if value not in (None, "")}
+        return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in known.items()}
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """A row: its pipeline, and its figures by column."""
+
+    name: str
+    line: str
+    figures: Mapping[str, Figure]
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    def with_published(self, figures: Mapping[str, float]) -> ResultRow:
+        """The row with published figures beside those of the same columns."""
+        both = {name: replace(figure, published=figures.get(name)) for name, figure in self.figures.items()}
+        return replace(self, figures=both)
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """A table of the study for one collection, or with a column for each of several."""
+
+    name: str  # of the table in the file
+    title: str
+    collection: str
+    queries: int
+    columns: tuple[str, ...] = ()
+    rows: tuple[ResultRow, ...] = ()
+    notes: tuple[str, ...] = ()
+    drawings: tuple[Drawing, ...] = ()
+    about: str = ""
+    after: str = ""
+    published_on: str = ""
+    differences: str = ""
+    advice: str = ""  # what to do about it
+    against: str = "the first row"  # what marks compare with
+    corrected: bool = True  # as the study says, for the number of rows
+
+    @property
+    def anchor(self) -> str:
+        """A unique name within the report, for links."""
+        plain = "".join(char if char.isalnum() else "-" for char in self.collection.lower())
+        return f"{self.name}-{plain}"
+
+    def plain(self) -> dict[str, Any]:
+        """The table for JSON."""
+        rows = [
+            {"row": row.name, "line": row.line, "figures": {name: f.plain() for name, f in row.figures.items()}}
+            for row in self.rows
+        ]
+        about = {"table": self.name, "title": self.title, "collection": self.collection, "queries": self.queries}
+        return about | {"columns": list(self.columns), "rows": rows, "notes": list(self.notes), "advice": self.advice}
 
 
 def part_of(chosen: Chosen, judgments: Judgments, part: str) -> Judgments:
@@ -40,7 +114,8 @@ def part_of(chosen: Chosen, judgments: Judgments, part: str) -> Judgments:
     return judgments.only(qid for qid in judgments if (qid in tested) == (part == TEST))
 
 
-Groups = Sequence[tuple[Chosen, list[PlannedRow]]]
+SIZE = ("M parameters", "MB")
+SPEED = ("pairs", "pairs/s", "seconds", *SIZE)
 
 
 @dataclass(frozen=True)
@@ -60,10 +135,6 @@ class FinishedStudy:
         """The paired test of the study."""
         drawn = {} if self.study.test == "t" else {"seed": self.study.seed}
         return paired_test(self.study.test, **drawn)
-
-    def marks(self, table: TableEntry) -> str | None:
-        """The style of significance marks; None for a table without comparisons."""
-        return None if table.baseline == NONE else self.study.marks
 
     def judgments(self, row: PlannedRow, part: str = "all") -> Judgments:
         """The judgments of a row's collection, or of a part of its queries."""
@@ -89,11 +160,16 @@ class FinishedStudy:
 
     def runs(self, rows: Sequence[PlannedRow], judgments: Judgments) -> dict[str, Run]:
         """The runs of rows by their names."""
-        return {row.row.name: whole(row.run.read(self.store), judgments) for row in rows}
+        return {row.row.name: self.run(row.run, judgments) for row in rows}
 
-    def groups(self, table: TableEntry) -> Groups:
+    def run(self, run: CellRun, judgments: Judgments) -> Run:
+        """A run with exactly the judged queries: a run file lacks queries without a document."""
+        stored = run.read(self.store)
+        return Run.from_dict({qid: dict(stored[qid]) if qid in stored else {} for qid in judgments}, tag=stored.tag)
+
+    def groups(self, table: TableEntry) -> list[tuple[Chosen, list[PlannedRow]]]:
         """The rows of a table by collection, the baseline first."""
-        groups: list[tuple[Chosen, list[PlannedRow]]] = []
+        groups = []
         for chosen in self.plan.collections:
             rows = [row for row in self.plan.rows if row.table == table.name and row.collection is chosen]
             rows.sort(key=lambda row: row.row.name != table.baseline)
@@ -113,112 +189,59 @@ class FinishedStudy:
         places = {row.name: place for place, row in enumerate(self.plan.file.rows(table))}
         return tuple(sorted(rows, key=lambda row: places.get(row.name, 0)))
 
+    def figure(self, compared: Comparison, row: PlannedRow, measure: str, table: TableEntry | None = None) -> Figure:
+        """A row's mean by a measure with its interval; of a table also its difference to the baseline."""
+        around = compared.interval(row.row.name, measure)
+        ends = (None, None) if around is None else (around.low, around.high)
+        figure = Figure(compared.evaluations[row.row.name].mean(measure), row.run.key[:SHORT], *ends)
+        difference = compared.difference(row.row.name, measure)
+        if table is None or table.baseline == NONE or difference is None:
+            return figure
+        p = difference.corrected_p
+        return replace(figure, difference=difference.found.mean, p=p, mark=mark(self.study.marks).of(p))
 
-def whole(run: Run, judgments: Judgments) -> Run:
-    """The run with exactly the judged queries: a run file lacks queries without a document."""
-    return Run.from_dict({qid: dict(run[qid]) if qid in run else {} for qid in judgments}, tag=run.tag)
+    def speed(self, row: PlannedRow) -> dict[str, Figure]:
+        """Number of pairs of the last step, pairs per second, seconds, and size of the models."""
+        record, cell = self.store.record(row.run.key), row.run.key[:SHORT]
+        pairs, speed = record.get("pairs"), record.get("pairs_per_second")
+        if pairs is None:
+            figures = {"seconds": Figure(record.get("stage_seconds", 0.0), cell, digits=1)}
+        else:
+            figures = {"pairs": Figure(pairs, cell, digits=0)}
+            if speed:
+                figures |= {"pairs/s": Figure(speed, cell, digits=1), "seconds": Figure(pairs / speed, cell, digits=1)}
+        return figures | self.size(row)
 
+    def size(self, row: PlannedRow) -> dict[str, Figure]:
+        """Parameters and megabytes of all models of a row; nothing where it has none or one is missing."""
+        models = set()
+        try:
+            for step in all_steps(row.chain):
+                use = None if step.beside else model_of(step)
+                if use is not None:
+                    models.add((self.trained_folder(row, use.name) or find_model(use.name), use.precision))
+            sizes = [size_of_model(folder, precision) for folder, precision in models]
+        except (RankwellError, OSError):
+            return {}
+        if not sizes:
+            return {}
+        megas = (sum(size.parameters for size in sizes) / 1e6, sum(size.bytes for size in sizes) / 1e6)
+        return {name: Figure(mega, row.run.key[:SHORT], digits=1) for name, mega in zip(SIZE, megas, strict=True)}
 
-def mean_of(compared: Comparison, row: PlannedRow, measure: str) -> Figure:
-    """A row's mean by a measure, with its interval."""
-    around = compared.interval(row.row.name, measure)
-    ends = (None, None) if around is None else (around.low, around.high)
-    return Figure(compared.evaluations[row.row.name].mean(measure), row.run.key[:SHORT], *ends)
-
-
-def figure_of(compared: Comparison, row: PlannedRow, measure: str, marks: str | None) -> Figure:
-    """A row's figure by a measure; without `marks` it is not compared."""
-    figure = mean_of(compared, row, measure)
-    difference = compared.difference(row.row.name, measure) if marks is not None else None
-    if difference is None or marks is None:
-        return figure
-    p = difference.corrected_p
-    return replace(figure, difference=difference.found.mean, p=p, mark=mark(marks).of(p))
+    def trained_folder(self, row: PlannedRow, name: str) -> Path | None:
+        """The folder of a model that the study trained, from the cells of the row's run."""
+        recipe = self.plan.file.models().get(name)
+        wanted = {row.run.key} if recipe is not None else set()
+        while wanted:
+            cell = self.plan.cells[wanted.pop()]
+            if isinstance(cell.job, TrainJob) and cell.job.recipe == recipe:
+                return self.store.path(cell.key) / MODEL
+            wanted |= set(cell.parents)
+        return None
 
 
 def result_table(table: TableEntry, collection: str, queries: int, **content: Any) -> ResultTable:
-    """A table with its texts from the file, and with this content."""
-    words = {name: getattr(table, name) for name in ("about", "after", "published_on", "differences")}
-    return ResultTable(table.name, table.title, collection, queries, **{**words, **content})
-
-
-def with_published(figures: Mapping[str, Figure], published: Mapping[str, float]) -> dict[str, Figure]:
-    """The figures with the published ones of the same names beside them."""
-    return {name: replace(figure, published=published.get(name)) for name, figure in figures.items()}
-
-
-def column_of(measure: str) -> str:
-    """The heading of a measure's column."""
-    return measure if measure == MATCH_RATIO else str(parse_measure(measure))
-
-
-def once(notes: Sequence[str]) -> tuple[str, ...]:
-    """The notes without repetitions."""
-    return tuple(dict.fromkeys(notes))
-
-
-SIZE = ("M parameters", "MB")
-SPEED = ("pairs", "pairs/s", "seconds", *SIZE)
-
-
-def speed_of(study: FinishedStudy, row: PlannedRow) -> dict[str, Figure]:
-    """Number of pairs of the last step, pairs per second, seconds, and size of the models."""
-    record, cell = study.store.record(row.run.key), row.run.key[:SHORT]
-    pairs, speed = record.get("pairs"), record.get("pairs_per_second")
-    if pairs is None:
-        figures = {"seconds": Figure(record.get("stage_seconds", 0.0), cell, digits=1)}
-    else:
-        figures = {"pairs": Figure(pairs, cell, digits=0)}
-        if speed:
-            figures |= {"pairs/s": Figure(speed, cell, digits=1), "seconds": Figure(pairs / speed, cell, digits=1)}
-    return figures | size_of(study, row)
-
-
-def size_of(study: FinishedStudy, row: PlannedRow) -> dict[str, Figure]:
-    """Parameters and megabytes of all models of a row; nothing where it has none or one is missing."""
-    models = set()
-    try:
-        for step in all_steps(row.chain):
-            use = None if step.beside else model_of(step)
-            if use is not None:
-                models.add((trained_folder(study, row, use.name) or find_model(use.name), use.precision))
-        sizes = [size_of_model(folder, precision) for folder, precision in models]
-    except (RankwellError, OSError):
-        return {}
-    if not sizes:
-        return {}
-    megas = (sum(size.parameters for size in sizes) / 1e6, sum(size.bytes for size in sizes) / 1e6)
-    return {name: Figure(mega, row.run.key[:SHORT], digits=1) for name, mega in zip(SIZE, megas, strict=True)}
-
-
-def trained_folder(study: FinishedStudy, row: PlannedRow, name: str) -> Path | None:
-    """The folder of a model that the study trained, from the cells of the row's run."""
-    recipe = study.plan.file.models().get(name)
-    wanted = {row.run.key} if recipe is not None else set()
-    while wanted:
-        cell = study.plan.cells[wanted.pop()]
-        if isinstance(cell.job, TrainJob) and cell.job.recipe == recipe:
-            return study.store.path(cell.key) / MODEL
-        wanted |= set(cell.parents)
-    return None
-
-
-PAIRS_A_SECOND, FASTER = "pairs/s", "times as fast"
-
-
-def share_columns(baseline: str) -> tuple[str, str]:
-    """The headings of the two columns."""
-    return f"% of {baseline}", FASTER
-
-
-def shares_of(
-    figures: Mapping[str, Figure], first: Mapping[str, Figure], measure: str, baseline: str
-) -> dict[str, Figure]:
-    """A row's figures relative to the baseline's, where both are known."""
-    kept, faster = share_columns(baseline)
-    shares = {}
-    for name, column, factor, digits in ((kept, measure, 100.0, 1), (faster, PAIRS_A_SECOND, 1.0, 2)):
-        if column in figures and column in first and first[column].value:
-            value = factor * figures[column].value / first[column].value
-            shares[name] = Figure(value, figures[column].cell, digits=digits)
-    return shares
+    """A table with its texts from the file, and with this content; its notes stand there once."""
+    content |= {name: getattr(table, name) for name in ("about", "after", "published_on", "differences")}
+    content["notes"] = tuple(dict.fromkeys(content.get("notes", ())))
+    return ResultTable(table.name, table.title, collection, queries, **content)

@@ -20,16 +20,7 @@ from rankwell.studies.file.study import TableEntry
 from rankwell.studies.plan.cells import SHORT
 from rankwell.studies.plan.collections import Chosen
 from rankwell.studies.plan.plan import PlannedRow
-from rankwell.studies.report.figures import Drawing, Figure, ResultRow, ResultTable
-from rankwell.studies.report.finished import (
-    SIZE,
-    FinishedStudy,
-    figure_of,
-    once,
-    result_table,
-    size_of,
-    trained_folder,
-)
+from rankwell.studies.report.finished import SIZE, Drawing, Figure, FinishedStudy, ResultRow, ResultTable, result_table
 from rankwell.studies.run.jobs import INDEX
 from rankwell.studies.steps import Chain, Step, all_steps
 from rankwell.studies.steps.kinds import FEEDBACK, FUSE, VECTORS, WORDS, vectors_name
@@ -201,7 +192,7 @@ def quality_and_latency(
     for row in rows:
         cell = row.latency or ""
         times = study.store.record(cell)["milliseconds"]
-        figures = {measure: figure_of(compared, row, measure, study.marks(table)), **size_of(study, row)}
+        figures = {measure: study.figure(compared, row, measure, table), **study.size(row)}
         figures |= {name: Figure(times[name.split()[0]], cell[:SHORT], digits=1) for name in LATENCIES}
         made.append(ResultRow(row.row.name, row.row.line, figures, row.row.values))
     best = on_frontier({row.name: (row.figures[measure].value, row.figures[P95].value) for row in made})
@@ -209,7 +200,7 @@ def quality_and_latency(
     content: dict[str, Any] = {
         "columns": (measure, *LATENCIES, *SIZE),
         "rows": study.in_order(table, made),
-        "notes": once([*notes, *compared.warnings(), *study.left_out(table, chosen)]),
+        "notes": [*notes, *compared.warnings(), *study.left_out(table, chosen)],
         "drawings": (_drawing(made, best, measure),),
     }
     if study.latency is not None:
@@ -218,7 +209,7 @@ def quality_and_latency(
             row = next(row for row in rows if row.row.name == found.row)
             index = study.store.path(study.store.record(row.run.key)["parents"][0]) / INDEX
             names = {str(step.settings.get("model")) for step in all_steps(row.chain)}
-            folders = {name: folder for name in names if (folder := trained_folder(study, row, name))}
+            folders = {name: folder for name in names if (folder := study.trained_folder(row, name))}
             models = {name: str(folder) for name, folder in folders.items()}
             found = replace(found, index=str(index), models=models)
         content["advice"] = advice(found, measure, study.latency)

@@ -21,7 +21,7 @@ from rankwell.studies.plan.cells import SHORT, CellStore, write_json
 from rankwell.studies.plan.cells import Cell as StudyCell
 from rankwell.studies.plan.cost import duration
 from rankwell.studies.plan.plan import Plan
-from rankwell.studies.report.figures import Figure, ResultTable
+from rankwell.studies.report.finished import Figure, ResultTable
 from rankwell.studies.report.tables import results
 from rankwell.studies.run.jobs import RUN, IndexJob
 from rankwell.studies.run.runner import StudyFolder, versions

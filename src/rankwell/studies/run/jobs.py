@@ -19,11 +19,14 @@ from rankwell.collections.reading import Reading
 from rankwell.core import Judgments, Queries, RankwellError, Run, Stage
 from rankwell.core.fingerprint import fingerprint_file
 from rankwell.index import Index, IndexWriter, with_metadata_names
+from rankwell.judging.agreement import measure_agreement
+from rankwell.models.base import TextEncoder, TokenCounter, default_tokenizer
 from rankwell.studies.file.study import ASSESSORS, PAIRS
 from rankwell.studies.plan.cells import CellStore, Job
 from rankwell.studies.plan.collections import Chosen, grades_of_people, judged_in
 from rankwell.studies.steps import STEPS, Chain, Step, StepContext, stage_of
 from rankwell.studies.steps.kinds import FEEDBACK, OF_VECTORS, vectors_name
+from rankwell.vectors import embed
 
 INDEX, QUERIES, QRELS, RUN = "index", "queries.jsonl", "qrels.tsv", "run.trec"
 WARM = 2  # warm-up queries
@@ -105,9 +108,6 @@ class VectorsJob:
 
     def work(self, store: CellStore, folder: Path, threads: int) -> dict[str, Any]:  # noqa: ARG002 -- they go elsewhere
         """Encode the documents without a vector."""
-        from rankwell.models.base import TextEncoder
-        from rankwell.vectors import embed
-
         begun = time.perf_counter()
         step, context = self.step, self.context.open(store, threads)
         how = {name: step[name] for name in ("pooling", "layer", "precision")}
@@ -231,8 +231,6 @@ class PairsJob:
     @classmethod
     def of(cls, chosen: Chosen) -> PairsJob:
         """A job that counts tokens of the first installed model."""
-        from rankwell.models.base import default_tokenizer
-
         return cls(chosen, default_tokenizer())
 
     def configuration(self) -> dict[str, Any]:
@@ -241,7 +239,6 @@ class PairsJob:
 
     def work(self, store: CellStore, folder: Path, threads: int) -> dict[str, Any]:  # noqa: ARG002 -- figures only
         """Compute the statistics in one pass."""
-        from rankwell.models.base import TokenCounter
         from rankwell.reviews import review_statistics
 
         queries, judgments = self.chosen.judged()
@@ -281,8 +278,6 @@ class AssessorsJob:
 
     def work(self, store: CellStore, folder: Path, threads: int) -> dict[str, Any]:  # noqa: ARG002 -- figures only
         """Count grades and compute the agreement."""
-        from rankwell.judging.agreement import measure_agreement
-
         entry = self.chosen.entry
         original = judged_in(self.chosen.open(), entry.split)
         people = grades_of_people(original, self.file, entry.assessors)

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from rankwell import retrieve
 from rankwell.collections import read_run
 from rankwell.core import Judgments, ParameterError, Pipeline, RankwellError, Run, Stage, Top, fingerprint
 from rankwell.core.fingerprint import fingerprint_file
@@ -15,27 +16,9 @@ from rankwell.core.parameters import Number, Text, Whole
 from rankwell.index import Index, Scoring
 from rankwell.models.base.texts import POOLINGS
 from rankwell.models.explanation import Interpolate
+from rankwell.models.families import reranker, usual_depth
 from rankwell.models.reranking.passages import Passages
-from rankwell.models.reranking.reranker import Reranker, RerankSettings
-from rankwell.retrieve import (
-    BM25,
-    FUSIONS,
-    NORMALISERS,
-    RM3,
-    CosineTfIdf,
-    Dense,
-    Fusion,
-    Hybrid,
-    Intersection,
-    Match,
-    Nearest,
-    RandomRanker,
-    ReciprocalRank,
-    SumTfIdf,
-    Union,
-    fusion,
-    parse_match,
-)
+from rankwell.models.reranking.reranker import DEPTH, Reranker, RerankSettings
 from rankwell.studies.file.errors import LineError
 from rankwell.studies.file.pipeline_line import TOP
 from rankwell.studies.steps.step import (
@@ -56,7 +39,7 @@ STORED = RUN, SYSTEM = ("run", "system")  # steps that read a stored run
 COSINE, SUM = FORMS = ("cosine", "sum")
 OF_VECTORS = ("model", "pooling", "layer", "document", "precision")
 OLD_QUERY = MappingProxyType({"query": "query_field"})
-RRF = ReciprocalRank.name
+RRF = retrieve.ReciprocalRank.name
 EVERYTHING = 1_000_000  # deeper than any run
 FEWEST = 2  # pipelines to fuse
 
@@ -71,27 +54,28 @@ def _check_bm25(step: Step) -> None:
     Scoring(step["k1"], step["b"], step["idf"], dict(step.weights) or None)
 
 
-def _bm25(step: Step | None, context: StepContext, _before: Chain = ()) -> BM25:
+def _bm25(step: Step | None, context: StepContext, _before: Chain = ()) -> retrieve.BM25:
     """BM25 with the settings of a step, or with the defaults."""
     if step is None:
-        return BM25(context.index, threads=context.threads)
-    return BM25(context.index, **step.settings, weights=dict(step.weights) or None, threads=context.threads)
+        return retrieve.BM25(context.index, threads=context.threads)
+    return retrieve.BM25(context.index, **step.settings, weights=dict(step.weights) or None, threads=context.threads)
 
 
 def _tfidf(step: Step, context: StepContext, _before: Chain) -> Stage:
     given = {name: value for name, value in step.settings.items() if name != "form"}
-    return CosineTfIdf(context.index, **given) if step["form"] == COSINE else SumTfIdf(context.index, **given)
+    kind = retrieve.CosineTfIdf if step["form"] == COSINE else retrieve.SumTfIdf
+    return kind(context.index, **given)
 
 
 def _rm3(step: Step, context: StepContext, before: Chain) -> Stage:
     """RM3 over the line's bm25, or over a default one where the line begins with something else."""
     first = next((earlier for earlier in before if earlier.kind == WORDS), None)
-    return RM3(_bm25(first, context), **step.settings)
+    return retrieve.RM3(_bm25(first, context), **step.settings)
 
 
 def _random(step: Step, context: StepContext, before: Chain) -> Stage:
     """The documents of the steps before in random order; alone a sample of all documents."""
-    return RandomRanker(step["seed"], () if before else tuple(context.index.documents), step["k"])
+    return retrieve.RandomRanker(step["seed"], () if before else tuple(context.index.documents), step["k"])
 
 
 @dataclass(frozen=True)
@@ -153,15 +137,15 @@ def _dense(step: Step, context: StepContext, _before: Chain) -> Stage:
     vectors = vectors_name(step, context.models)
     given: dict[str, Any] = {name: value for name, value in step.settings.items() if name not in OF_VECTORS}
     if given["match"] is not None:
-        given["match"] = _with_vectors(parse_match(given["match"]), vectors)
-    return Dense(context.index, vectors, **given, threads=context.threads)
+        given["match"] = _with_vectors(retrieve.parse_match(given["match"]), vectors)
+    return retrieve.Dense(context.index, vectors, **given, threads=context.threads)
 
 
-def _with_vectors(match: Match, name: str) -> Match:
+def _with_vectors(match: retrieve.Match, name: str) -> retrieve.Match:
     """The match function with `Nearest` on these vectors, because an index may have several."""
-    if isinstance(match, Nearest):
+    if isinstance(match, retrieve.Nearest):
         return replace(match, vectors=name)
-    if isinstance(match, (Union, Intersection)):
+    if isinstance(match, (retrieve.Union, retrieve.Intersection)):
         return replace(match, parts=tuple(_with_vectors(part, name) for part in match.parts))
     return match
 
@@ -176,9 +160,6 @@ def vectors_name(step: Step, models: Mapping[str, str]) -> str:
 
 def _reranker(step: Step, context: StepContext, _before: Chain = ()) -> Reranker:
     """The re-ranker that the model's folder describes; most are cross-encoders."""
-    from rankwell.models.families import reranker, usual_depth
-    from rankwell.models.reranking.reranker import DEPTH
-
     model = context.model(step["model"])
     given = {name: value for name, value in step.settings.items() if name not in ("model", "depth")}
     given["passages"] = None if step["passages"] is None else Passages.parse(step["passages"])
@@ -217,29 +198,29 @@ def _check_fusion(step: Step) -> None:
         raise LineError(f"expected {len(step.beside)} weights, one a line, found {len(weights)}", step.place)
 
 
-def _fusion(step: Step) -> Fusion:
+def _fusion(step: Step) -> retrieve.Fusion:
     given = {name: step[name] for name in ("normalise", "k") if step[name] is not None}
     try:
         weights = None if step["weights"] is None else [float(part) for part in step["weights"].split("/")]
     except ValueError:
         expected = "numbers with / between them, such as 0.7/0.3"
         raise LineError(f'weights: expected {expected}, found "{step["weights"]}"', step.place) from None
-    return fusion(step["method"], weights, **given)
+    return retrieve.fusion(step["method"], weights, **given)
 
 
 def _fuse(step: Step, context: StepContext, _before: Chain) -> Stage:
-    return Hybrid(tuple(stage_of(chain, context) for chain in step.beside), _fusion(step))
+    return retrieve.Hybrid(tuple(stage_of(chain, context) for chain in step.beside), _fusion(step))
 
 
 MODEL = "{}: a short name, a folder, a hub id, or a model of this study."
 FILE = by_name(setting("file", "The run's file.", default=REQUIRED))
-DEPTH = "Number of documents to re-rank; the others stay below (default: all, cut with `top`; duo models: 20)."
+ABOUT_DEPTH = "Number of documents to re-rank; the others stay below (default: all, cut with `top`; duo models: 20)."
 
 _KINDS = (
     StepKind(
         WORDS,
         "BM25 over all fields, or over the named ones with their weights: bm25(title=0.25, abstract=0.6)",
-        by_name(declared(BM25, "k1", "b", "idf", "match", "filter", "query_field", "k")),
+        by_name(declared(retrieve.BM25, "k1", "b", "idf", "match", "filter", "query_field", "k")),
         old_names=OLD_QUERY,
         check=_check_bm25,
         stage=_bm25,
@@ -251,7 +232,7 @@ _KINDS = (
         "TF-IDF: the cosine of the vector space model, or the sum of tf * idf",
         by_name(
             setting("form", "The cosine of the vector space model, or the sum of tf * idf.", Text(FORMS), COSINE),
-            declared(CosineTfIdf, "field", "match", "query_field", "k"),
+            declared(retrieve.CosineTfIdf, "field", "match", "query_field", "k"),
         ),
         main=("form",),
         old_names=OLD_QUERY,
@@ -266,7 +247,7 @@ _KINDS = (
             setting("pooling", "How token vectors become one (default: the model's own way).", Text(tuple(POOLINGS))),
             setting("layer", "Which layer's vectors, from 1; -1 is the last.", Whole(-1), -1),
             declared(RerankSettings, "document", "precision"),
-            declared(Dense, "match", "filter", "method", "query_field", "k"),
+            declared(retrieve.Dense, "match", "filter", "method", "query_field", "k"),
         ),
         main=("model",),
         old_names=OLD_QUERY,
@@ -301,7 +282,7 @@ _KINDS = (
     StepKind(
         "random",
         "documents in random order: of the step before, or of the whole collection",
-        by_name(declared(RandomRanker, "seed", "k")),
+        by_name(declared(retrieve.RandomRanker, "seed", "k")),
         main=("seed",),
         stage=_random,
         begins=True,
@@ -311,9 +292,14 @@ _KINDS = (
         FUSE,
         "make one run of several: fuse(bm25, dense(MODEL), method=rrf)",
         by_name(
-            setting("method", "Reciprocal rank fusion, sum of scores, or CombMNZ.", Text(tuple(FUSIONS)), RRF),
+            setting(
+                "method",
+                "Reciprocal rank fusion, sum of scores, or CombMNZ.",
+                Text(tuple(retrieve.FUSIONS)),
+                RRF,
+            ),
             setting("weights", "One number for each line: 'weights=0.7/0.3'."),
-            setting("normalise", "How scores are brought to one scale (sum, mnz).", Text(tuple(NORMALISERS))),
+            setting("normalise", "How scores are brought to one scale (sum, mnz).", Text(tuple(retrieve.NORMALISERS))),
             setting("k", "The constant of reciprocal rank fusion.", Number()),
         ),
         check=_check_fusion,
@@ -332,7 +318,7 @@ _KINDS = (
     StepKind(
         FEEDBACK,
         "pseudo-relevance feedback: the best documents so far lend terms to a second BM25 search",
-        by_name(declared(RM3)),
+        by_name(declared(retrieve.RM3)),
         old_names=MappingProxyType({"documents": "fb_docs", "terms": "fb_terms", "weight": "original_query_weight"}),
         stage=_rm3,
         follows=True,
@@ -343,7 +329,7 @@ _KINDS = (
         by_name(
             setting("model", MODEL.format("A cross-encoder"), default=REQUIRED),
             declared(RerankSettings, "document", "passages", "aggregate", "precision", "max_tokens", "query_field"),
-            setting("depth", DEPTH, Whole(1)),
+            setting("depth", ABOUT_DEPTH, Whole(1)),
         ),
         main=("model",),
         old_names=MappingProxyType({**OLD_QUERY, "tokens": "max_tokens"}),

@@ -1,36 +1,32 @@
-"""Tables of measures: rows compared, model selection, depth sweeps, a column a collection."""
+"""The tables of a study, made from its finished cells by their kind."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 from rankwell.core import Judgments
 from rankwell.evaluation import Sweep, parse_measure, sweep
+from rankwell.evaluation.comparison import reranked_to
 from rankwell.evaluation.significance import mark
-from rankwell.evaluation.sweep import reranked_to
 from rankwell.report.pictures import Line, bars, lines
+from rankwell.studies.file import study as file
 from rankwell.studies.file.reading import NONE
 from rankwell.studies.file.study import TableEntry
-from rankwell.studies.plan.cells import SHORT
+from rankwell.studies.plan.cells import SHORT, CellStore
 from rankwell.studies.plan.collections import Chosen
-from rankwell.studies.plan.plan import PlannedRow
-from rankwell.studies.report.figures import Drawing, Figure, ResultRow, ResultTable
-from rankwell.studies.report.finished import (
-    SPEED,
-    FinishedStudy,
-    Groups,
-    column_of,
-    figure_of,
-    once,
-    result_table,
-    share_columns,
-    shares_of,
-    speed_of,
-    whole,
-    with_published,
+from rankwell.studies.plan.plan import Plan, PlannedRow
+from rankwell.studies.report.data_tables import (
+    assessors_tables,
+    grades_table,
+    label_sets_tables,
+    label_tests_tables,
+    pairs_tables,
 )
+from rankwell.studies.report.finished import SPEED, Drawing, Figure, FinishedStudy, ResultRow, ResultTable, result_table
+from rankwell.studies.report.frontier import quality_and_latency
 
 DIGITS = 3  # of figures in pictures
 MOST_BARS = 24
@@ -42,16 +38,15 @@ def comparison_table(
     """A table with a column for each measure."""
     compared = study.compared(table, rows)
     made = []
-    names = [column_of(measure) for measure in table.measures]
+    names = table.headings
     for row in rows:
-        published = table.published.get(row.row.name, {})
-        figures = {}
-        for name, measure in zip(names, table.measures, strict=True):
-            figure = figure_of(compared, row, study.measure(measure, row), study.marks(table))
-            figures[name] = replace(figure, published=published.get(measure))
-        if table.speed:
-            figures |= with_published(speed_of(study, row), published)
-        made.append(ResultRow(row.row.name, row.row.line, figures, row.row.values))
+        measures = zip(names, table.measures, strict=True)
+        figures = {name: study.figure(compared, row, study.measure(m, row), table) for name, m in measures}
+        figures |= study.speed(row) if table.speed else {}
+        result = ResultRow(row.row.name, row.row.line, figures, row.row.values)
+        published = dict(table.published.get(row.row.name, {}))
+        published |= {name: published[m] for name, m in zip(names, table.measures, strict=True) if m in published}
+        made.append(result.with_published(published))
     columns = (*names, *(SPEED if table.speed else ()))
     first = made[0]
     if table.share and table.baseline in (None, first.name):  # it may have been left out
@@ -59,7 +54,7 @@ def comparison_table(
         made = [replace(row, figures={**row.figures, **share}) for row, share in zip(made, shares, strict=True)]
         columns += share_columns(first.name)
     ordered = study.in_order(table, made)
-    notes = once([*compared.warnings(), *study.left_out(table, chosen)])
+    notes = [*compared.warnings(), *study.left_out(table, chosen)]
     drawings: list[Drawing] = []
     if table.x:
         drawings = [_over_x(table.x, ordered, names[0])]
@@ -88,6 +83,27 @@ def _over_x(variable: str, rows: Sequence[ResultRow], measure: str) -> Drawing:
     return partial(lines, curves, title=f"{measure} by {variable}", x=variable, y=measure)
 
 
+PAIRS_A_SECOND, FASTER = "pairs/s", "times as fast"
+
+
+def share_columns(baseline: str) -> tuple[str, str]:
+    """The headings of the two columns."""
+    return f"% of {baseline}", FASTER
+
+
+def shares_of(
+    figures: Mapping[str, Figure], first: Mapping[str, Figure], measure: str, baseline: str
+) -> dict[str, Figure]:
+    """A row's figures relative to the baseline's, where both are known."""
+    kept, faster = share_columns(baseline)
+    shares = {}
+    for name, column, factor, digits in ((kept, measure, 100.0, 1), (faster, PAIRS_A_SECOND, 1.0, 2)):
+        if column in figures and column in first and first[column].value:
+            value = factor * figures[column].value / first[column].value
+            shares[name] = Figure(value, figures[column].cell, digits=digits)
+    return shares
+
+
 PUBLISHED = "chosen"  # the published figures' row, whichever row is selected
 
 
@@ -108,7 +124,7 @@ def _chosen(study: FinishedStudy, table: TableEntry, source: TableEntry, rows: l
     wanted = replace(table, measures=measures, unjudged=source.unjudged, published=published)
     made = comparison_table(study, wanted, best.collection, [*rows[:first], best])
     note = f"{best.row.name} was chosen by {source.measures[0]}: {value:.4f} on {queries} queries ({source.part})"
-    return replace(made, notes=once([note, *made.notes]))
+    return replace(made, notes=(note, *made.notes))
 
 
 def _best(
@@ -153,7 +169,7 @@ def depths_table(study: FinishedStudy, table: TableEntry, chosen: Chosen, rows: 
     ]
     columns = tuple(column for name in names for column in (name, f"{name} difference"))
     notes += study.left_out(table, chosen)
-    content = {"columns": columns, "rows": tuple(made), "notes": once(notes), "drawings": tuple(drawings)}
+    content = {"columns": columns, "rows": tuple(made), "notes": notes, "drawings": tuple(drawings)}
     against = "the run before re-ranking"
     return result_table(table, chosen.name, queries, **content, against=against, corrected=False)
 
@@ -161,7 +177,7 @@ def depths_table(study: FinishedStudy, table: TableEntry, chosen: Chosen, rows: 
 def _depths(study: FinishedStudy, table: TableEntry, row: PlannedRow, judgments: Judgments) -> Sweep:
     """Points of one curve are not corrected for their number."""
     assert row.before is not None  # noqa: S101 -- the file was checked for a step that re-ranks
-    first, reranked = (whole(run.read(study.store), judgments) for run in (row.before, row.run))
+    first, reranked = (study.run(run, judgments) for run in (row.before, row.run))
     longest = max((len(ranking) for _, ranking in first.rankings()), default=1)
     depths = [depth for depth in table.depths if depth <= longest] or [min(table.depths)]
     runs = {float(depth): reranked_to(first, reranked, depth) for depth in depths}
@@ -169,8 +185,11 @@ def _depths(study: FinishedStudy, table: TableEntry, row: PlannedRow, judgments:
     return sweep(judgments, first, runs, table.measures, name="depth", test=test, unjudged=unjudged)
 
 
-def over_collections(study: FinishedStudy, table: TableEntry, groups: Groups) -> ResultTable:
-    """A table with a column for each collection, by one measure."""
+def over_collections(study: FinishedStudy, table: TableEntry) -> list[ResultTable]:
+    """A table with a column for each collection, by one measure; none without rows."""
+    groups = study.groups(table)
+    if not groups:
+        return []
     figures: dict[str, dict[str, Figure]] = {}
     texts: dict[str, str] = {}
     notes: list[str] = []
@@ -180,13 +199,52 @@ def over_collections(study: FinishedStudy, table: TableEntry, groups: Groups) ->
         queries += compared.queries
         for row in rows:
             published = table.published.get(row.row.name, {}).get(chosen.only_name)
-            figure = figure_of(compared, row, table.measures[0], study.marks(table))
+            figure = study.figure(compared, row, table.measures[0], table)
             figures.setdefault(row.row.name, {})[chosen.name] = replace(figure, published=published)
             texts[row.row.name] = row.row.line
         notes += [f"{chosen.name} ({compared.queries} queries): {note}" for note in compared.warnings()]
         notes += study.left_out(table, chosen)
     made = [ResultRow(name, texts[name], of_row) for name, of_row in figures.items()]
     columns = tuple(chosen.name for chosen, _ in groups)
-    content = {"columns": columns, "rows": study.in_order(table, made), "notes": once(notes)}
+    content = {"columns": columns, "rows": study.in_order(table, made), "notes": notes}
     named = replace(table, title=f"{table.title}: {table.measures[0]}")
-    return result_table(named, ", ".join(columns), queries, **content)
+    return [result_table(named, ", ".join(columns), queries, **content)]
+
+
+Maker = Callable[[FinishedStudy, TableEntry], list[ResultTable]]
+OfCollection = Callable[[FinishedStudy, TableEntry, Chosen, Sequence[PlannedRow]], ResultTable]
+
+
+def results(plan: Plan, store: CellStore, latency: float | None = None) -> list[ResultTable]:
+    """All tables, in the order of the file; `latency` is the budget of a frontier, in milliseconds."""
+    study = FinishedStudy(plan, store, latency)
+    return [made for table in plan.file.study.table for made in KINDS[table.kind](study, table)]
+
+
+def each(make: OfCollection) -> Maker:
+    """A maker of one table per collection."""
+
+    def tables(study: FinishedStudy, table: TableEntry) -> list[ResultTable]:
+        return [make(study, table, chosen, rows) for chosen, rows in study.groups(table)]
+
+    return tables
+
+
+def comparisons(study: FinishedStudy, table: TableEntry) -> list[ResultTable]:
+    """A table for each collection, or one with a column for each."""
+    return (over_collections if table.columns == "collections" else each(comparison_table))(study, table)
+
+
+KINDS: Mapping[str, Maker] = MappingProxyType(
+    {
+        file.COMPARISON: comparisons,
+        file.DEPTHS: each(depths_table),
+        file.GRADES: each(grades_table),
+        file.FRONTIER: each(quality_and_latency),
+        file.CHOSEN: chosen_tables,
+        file.LABELS: label_sets_tables,
+        file.LABEL_TESTS: label_tests_tables,
+        file.ASSESSORS: assessors_tables,
+        file.PAIRS: pairs_tables,
+    }
+)
