@@ -162,3 +162,17 @@ def test_a_chain_is_written_as_a_line_that_means_the_same() -> None:
     ]
     for line in lines:
         assert chain_of(written(chain_of(line))) == chain_of(line)
+
+
+def test_cells_keep_their_names_so_that_a_finished_study_is_not_computed_anew(tmp_path: Path) -> None:
+    names = {cell.title: cell.short for cell in planned(STUDY, tmp_path).cells.values()}
+    assert names == {
+        "Diseases: index": "96dce7da91efc817db35",
+        "Diseases: bm25": "fae8403aa28d553352f3",
+        "Diseases: bm25(title=0.4, text=0.6)": "6ce93c7800646dc18590",
+        "Diseases: bm25(k1=0.5)": "e36a36b40d9ee0e2e9ce",
+        "Diseases: bm25 | rm3": "65639356fe8d00967edd",
+        "Diseases: bm25 | random": "47cec3413224da03f5a7",
+        "Diseases: bm25 | top 5 | random(3)": "10c062ac3dfed36ca1d4",
+        "Diseases: fuse(bm25, bm25(title=0.4, text=0.6))": "a2690634c63e4fe683e5",
+    }

@@ -190,9 +190,9 @@ def _run(folder: StudyFolder, machine: Machine, others: CellsOn | None, *, yes: 
 
     def ask(work: Estimate) -> bool:
         if not quiet:
-            for line in work.told():
+            for line in work.lines():
                 print(line, file=sys.stderr)
-        return yes or not work.is_much or _agreed(work.told()[-1])
+        return yes or not work.is_much or _agreed(work.lines()[-1])
 
     plan, work = run_study(folder, machine, ask=ask, others=others, quiet=quiet)
     if work.cells or not is_reported(folder, plan):

@@ -11,18 +11,11 @@ import numpy as np
 
 from rankwell.core import Judgments, ParameterError, RankwellError, Run
 from rankwell.core.errors import Phrase
+from rankwell.evaluation import significance
 from rankwell.evaluation.evaluation import Evaluation, measure_judged
 from rankwell.evaluation.judged import Judged, Pool, check_depth, join
 from rankwell.evaluation.measures import Asked, Measure, parse_measure, parse_measures
-from rankwell.evaluation.significance import (
-    Interval,
-    PairedDifference,
-    PairedTest,
-    TTest,
-    confidence_interval,
-    correct,
-    too_few_queries,
-)
+from rankwell.evaluation.significance import Interval, PairedDifference, PairedTest, TTest
 
 SHOWN_RUNS = 4
 MANY_UNJUDGED = 0.2  # share of the top 10 without judgment above which a warning is given
@@ -77,7 +70,7 @@ class Comparison:
         if not wanted.is_mean:
             return None
         values = self.evaluations[run].array(wanted)
-        return confidence_interval(values[np.isfinite(values)], level=self.test.level)
+        return significance.confidence_interval(values[np.isfinite(values)], level=self.test.level)
 
     def warnings(self) -> Iterator[str]:
         """Warnings about the comparison, a sentence each."""
@@ -93,7 +86,7 @@ class Comparison:
                     f"{min(compared)} of {self.queries}" + (" or more" if max(compared) > min(compared) else "")
                 )
         others = max(1, len(self.evaluations) - 1)
-        few = too_few_queries(self.queries, comparisons=others if self.correction != "none" else 1)
+        few = significance.too_few_queries(self.queries, comparisons=others if self.correction != "none" else 1)
         if few:
             yield few
 
@@ -163,7 +156,7 @@ def _differences(
         both = np.isfinite(values) & np.isfinite(of_base)  # AUC has no value where all documents are of one kind
         difference = test(values[both], of_base[both], higher_is_better=measure.higher_is_better)
         found.append(Difference(name, measure, difference, difference.p))
-    corrected = correct([difference.found.p for difference in found], correction)
+    corrected = significance.correct([difference.found.p for difference in found], correction)
     return [replace(difference, corrected_p=float(p)) for difference, p in zip(found, corrected, strict=True)]
 
 

@@ -62,7 +62,7 @@ def _ends(measure: Measure, judged: Judged) -> tuple[Values, Values]:
     if measure.effect is Effect.NONE or measure.judged_only:
         return measure(judged), measure(judged)
     least = getattr(measure, "rel", None) or 1
-    possible = _at_best(judged, measure.depth, max(judged.pool.top_grade, least))
+    possible = _at_best(judged, measure.depth, max(least, int(judged.pool.grade.max(initial=1))))
     if measure.effect is Effect.RAISES:
         return measure(judged), measure(possible)
     worst = measure(replace(judged, pool=possible.pool))

@@ -54,11 +54,6 @@ class Pool:
         np.maximum.at(highest, self.query, self.grade)
         return highest
 
-    @property
-    def top_grade(self) -> int:
-        """The highest grade of all queries, at least 1."""
-        return max(1, int(self.grade.max(initial=1)))
-
     @cached_property
     def best_order(self) -> tuple[Integers, Integers, Integers]:
         """Query, rank and grade of the relevant documents in the order of a perfect run, the best grade first."""

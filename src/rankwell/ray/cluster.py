@@ -5,10 +5,14 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import socket
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from math import ceil
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 from urllib.parse import parse_qsl, urlsplit
 
@@ -16,8 +20,7 @@ from rankwell.core import MissingExtraError, ParameterError, RankwellError
 from rankwell.core.plugins import Plugins
 from rankwell.core.progress import SILENT, Progress
 from rankwell.models.base.opening import cores
-from rankwell.ray.ray_crew import Machine, RayCrew, answers, cluster_is_here, places
-from rankwell.ray.worker import InProcess, Task, Work
+from rankwell.ray.worker import InProcess, Machine, RayCrew, Task, Work, WorkerSlot
 from rankwell.ray.workers import AHEAD, Workers
 
 EXPECTED = "ray, ray:address=HOST:PORT,workers=N,threads=N or ray://HOST:PORT?workers=N&threads=N"
@@ -147,6 +150,74 @@ class Cluster:
         """Workers for a task, as a context manager: `with cluster.workers(task) as workers`."""
         crew = RayCrew(self.ray, places(self.machines, self.address.workers, self.address.threads))
         return Workers(crew, task, ahead=ahead)
+
+
+MOST_THREADS = 8  # most cores of one worker: beyond that a second one, with its own copy of the model, is faster
+
+
+def places(machines: Sequence[Machine], workers: int | None = None, threads: int | None = None) -> list[WorkerSlot]:
+    """The places of the given number of workers, or of as many as the machines can use well.
+
+    The cores of a machine are shared among its workers, unless the threads of each are given.
+    """
+    there = [machine for machine in machines if machine.cores]
+    if not there:
+        raise RankwellError("expected a cluster with processors for workers, found none")
+    on = _shared(there, workers) if workers else {m.id: ceil(m.cores / (threads or MOST_THREADS)) for m in there}
+    found = []
+    for machine in there:
+        count = max(1, on[machine.id]) if workers is None else on[machine.id]
+        found += [WorkerSlot(machine, min(threads or machine.cores, machine.cores // count or 1)) for _ in range(count)]
+    return found
+
+
+def _shared(machines: Sequence[Machine], workers: int) -> Mapping[str, int]:
+    """Assign each worker to the machine with the most cores per worker."""
+    together = sum(machine.cores for machine in machines)
+    if workers > together:
+        expected = f"a number up to {together}, as many as the cluster has processors"
+        raise ParameterError("workers", expected=expected, found=workers)
+    on = {machine.id: 0 for machine in machines}
+    for _ in range(workers):
+        best = max(machines, key=lambda machine: machine.cores / (on[machine.id] + 1))
+        on[best.id] += 1
+    return on
+
+
+NOTE = Path("ray", "ray_current_cluster")
+ANSWER = 5.0  # seconds for a cluster to accept a connection
+
+
+def cluster_is_here() -> bool:
+    """Whether Ray would join a cluster without an address.
+
+    Only one that answers, and that this user started: Ray itself would also find other users' processes, and send them
+    this user's token.
+    """
+    if os.environ.get("RAY_ADDRESS"):
+        return True
+    note = _temporary() / NOTE
+    try:
+        host, _, port = note.read_text(encoding="utf-8").strip().rpartition(":")
+        own = not hasattr(os, "getuid") or note.stat().st_uid == os.getuid()
+        return own and answers(host, int(port)) is None
+    except (OSError, ValueError):
+        return False
+
+
+def answers(host: str, port: int) -> OSError | None:
+    """The error of a connection attempt; None where somebody answers."""
+    try:
+        socket.create_connection((host, port), ANSWER).close()
+    except OSError as error:
+        return error
+    return None
+
+
+def _temporary() -> Path:
+    """Ray's temporary folder."""
+    usual = "TMPDIR" if sys.platform.startswith("linux") else ""
+    return Path(os.environ.get("RAY_TMPDIR") or os.environ.get(usual) or "/tmp")  # noqa: S108 -- Ray's choice
 
 
 @contextmanager

@@ -132,13 +132,6 @@ class PairStatistics:
         return " + ".join(("query", *self.fields))
 
 
-def field_groups(titled: bool, main: str | None) -> list[tuple[str, ...]]:
-    """The groups of fields to pair with the query: the main one alone and after the title, or only the title."""
-    if main is None:
-        return [(TITLE,)] if titled else []
-    return [(main,), (TITLE, main)] if titled else [(main,)]
-
-
 def judged_pairs(
     groups: Sequence[tuple[str, ...]],
     query_tokens: Mapping[str, int],
@@ -251,7 +244,9 @@ def collection_statistics(
     main = main_field(fields)
     pairs: list[PairStatistics] = []
     if count_tokens is not None and queries:
-        groups = field_groups(TITLE in tally.fields, main)
+        # The main field alone and after the title, or only the title.
+        alone = [(name,) for name in (main or TITLE,) if name in tally.fields]
+        groups = [*alone, *([(TITLE, main)] if main is not None and TITLE in tally.fields else [])]
         counted = count_tokens([query.text(query_field) for query in queries.values()])
         query_tokens = dict(zip(queries, counted, strict=True))
         pairs = (

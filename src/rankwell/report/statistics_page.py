@@ -176,8 +176,16 @@ def statistics_page(statistics: CollectionStatistics, title: str, command: str |
     parts: list[Part] = [Heading("What there is"), TablePart(overview_table(statistics))]
     parts += [TablePart(fields_table(statistics)), *_pictures(pictures, "fields")]
     parts += [Heading("Length in words"), TablePart(words_table(statistics)), *_pictures(pictures, "words-")]
-    parts += _token_section(statistics, pictures)
-    parts += _judgment_section(statistics, pictures)
+    parts.append(Heading("Length in tokens"))
+    if statistics.tokenized:
+        parts += [Text(ABOUT_TOKENS)] if statistics.pairs else []
+        parts += [TablePart(tokens_table(statistics)), *_pictures(pictures, "tokens-")]
+    else:
+        parts.append(Note(f"{NO_TOKENIZER[0].upper()}{NO_TOKENIZER[1:]}"))
+    judged = statistics.judgments
+    if judged is not None and judged.judgments:
+        parts += [Heading("Judgments"), TablePart(grades_table(judged)), *_pictures(pictures, "grades")]
+        parts += [TablePart(topics_table(judged))] if len(judged.per_topic) <= MOST_TOPICS else []
     if statistics.years is not None:
         parts += [Heading("Years"), *_pictures(pictures, "years")]
         parts.append(TablePart(years_table(statistics.years, statistics.documents)))
@@ -185,22 +193,6 @@ def statistics_page(statistics: CollectionStatistics, title: str, command: str |
     if remarkable.rows:
         parts += [Heading("Worth a look"), TablePart(remarkable)]
     return Page(title, parts, command)
-
-
-def _token_section(statistics: CollectionStatistics, pictures: dict[str, Picture]) -> list[Part]:
-    heading = Heading("Length in tokens")
-    if not statistics.tokenized:
-        return [heading, Note(f"{NO_TOKENIZER[0].upper()}{NO_TOKENIZER[1:]}")]
-    table = TablePart(tokens_table(statistics))
-    return [heading, *([Text(ABOUT_TOKENS)] if statistics.pairs else []), table, *_pictures(pictures, "tokens-")]
-
-
-def _judgment_section(statistics: CollectionStatistics, pictures: dict[str, Picture]) -> list[Part]:
-    judged = statistics.judgments
-    if judged is None or not judged.judgments:
-        return []
-    parts: list[Part] = [Heading("Judgments"), TablePart(grades_table(judged)), *_pictures(pictures, "grades")]
-    return [*parts, TablePart(topics_table(judged))] if len(judged.per_topic) <= MOST_TOPICS else parts
 
 
 def _pictures(pictures: dict[str, Picture], start: str) -> list[PicturePart]:

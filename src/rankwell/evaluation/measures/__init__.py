@@ -137,8 +137,9 @@ def _made(kind: type[Measure], given: dict[str, Any], text: str) -> Measure:
             among = f"with parameters among {', '.join(sorted(known))}"
             expected = f"{kind.name} {'without a cut-off' if name == 'cutoff' else among}"
             raise ParameterError("measure", expected=expected, found=text)
-        if not _fits(value, str(known[name].type)):
-            raise ParameterError(f"{kind.name}, {name}", expected=_ARTICLES[str(known[name].type)], found=value)
+        expected, types = _TYPES[str(known[name].type)]
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            raise ParameterError(f"{kind.name}, {name}", expected=expected, found=value)
     missing = [name for name, field in known.items() if field.default is MISSING and name not in given]
     if missing:
         example = f"{kind.name}@10" if missing[0] == kind.at == "cutoff" else _EXAMPLES[missing[0]]
@@ -147,20 +148,13 @@ def _made(kind: type[Measure], given: dict[str, Any], text: str) -> Measure:
 
 
 _EXAMPLES = {"recall": "IPrec@0.1", "documents": "MatchRatio(documents=420000)"}
-_ARTICLES = {
-    "int": "a whole number",
-    "int | None": "a whole number",
-    "float": "a number",
-    "bool": "True or False",
-    "str": "a word in quotes",
+_TYPES: dict[str, tuple[str, tuple[type, ...]]] = {  # of parameters: what is expected, and the types of values
+    "int": ("a whole number", (int,)),
+    "int | None": ("a whole number", (int, type(None))),
+    "float": ("a number", (int, float)),
+    "bool": ("True or False", (bool,)),
+    "str": ("a word in quotes", (str,)),
 }
-
-
-def _fits(value: Any, kind: str) -> bool:
-    """Whether a value has the type of the parameter."""
-    allowed: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
-    allowed["int | None"] = (int, type(None))
-    return isinstance(value, allowed[kind]) and (kind == "bool" or not isinstance(value, bool))
 
 
 def _suggestion(name: str) -> str:

@@ -12,18 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwell.core import ParameterError
-from rankwell.evaluation.significance.paired import (
-    UNBOUNDED,
-    Finding,
-    Interval,
-    PairedTest,
-    TTest,
-    Values,
-    check_level,
-    checked,
-    moments,
-    t_interval,
-)
+from rankwell.evaluation.significance import paired
+from rankwell.evaluation.significance.paired import Finding, Interval, PairedTest, TTest, Values
 
 # Sums and means of the same differences in another order may differ in the last bits; they are still as extreme.
 SAME = 1e-12
@@ -176,9 +166,9 @@ class Bootstrap(DrawingTest):
 
     def _find(self, found: Values) -> Finding:
         if len(found) < 2:  # noqa: PLR2004 -- one difference has no spread
-            return Finding(1.0, UNBOUNDED, self.permutations, self.seed)
+            return Finding(1.0, paired.UNBOUNDED, self.permutations, self.seed)
         means = bootstrap_means(found, self.permutations, self.seed)
-        mean, _ = moments(found)
+        mean, _ = paired.moments(found)
         extreme = np.abs(means - mean) >= abs(mean) - SAME * float(np.abs(found).mean())
         p = (int(extreme.sum()) + 1) / (self.permutations + 1)
         return Finding(p, _percentiles(means, self.level), self.permutations, self.seed)
@@ -189,9 +179,9 @@ def _bootstrap_interval(values: Values, level: float, seed: int) -> Interval:
 
     It is too narrow for few values: by about sqrt((n - 1) / n), and by the tails that Student's t has over the normal.
     """
-    check_level(level)
+    paired.check_level(level)
     if len(values) < 2:  # noqa: PLR2004 -- one value has no spread
-        return UNBOUNDED
+        return paired.UNBOUNDED
     return _percentiles(bootstrap_means(values, SAMPLES, seed), level)
 
 
@@ -215,7 +205,7 @@ def _percentiles(means: Values, level: float) -> Interval:
 
 
 INTERVALS: Mapping[str, Callable[[Values, float, int], Interval]] = MappingProxyType(
-    {"bootstrap": _bootstrap_interval, "t": lambda values, level, _: t_interval(values, level)}
+    {"bootstrap": _bootstrap_interval, "t": lambda values, level, _: paired.t_interval(values, level)}
 )
 
 
@@ -228,7 +218,7 @@ def confidence_interval(values: npt.ArrayLike, level: float = 0.95, *, method: s
     """
     if method not in INTERVALS:
         raise ParameterError("method", expected=" or ".join(INTERVALS), found=method)
-    return INTERVALS[method](checked("values", values), level, seed)
+    return INTERVALS[method](paired.checked("values", values), level, seed)
 
 
 TESTS: Mapping[str, type[PairedTest]] = MappingProxyType(

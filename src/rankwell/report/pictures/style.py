@@ -155,11 +155,10 @@ def legend_below(figure: Figure, axes: Axes, most: int = 4) -> None:
 
 def ramp(steps: int) -> list[str]:
     """Colours from pale to dark for ordered things, such as grades; distinguishable without colour vision."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
+    from matplotlib import colormaps, colors
 
     places = [0.2 + 0.75 * step / max(1, steps - 1) for step in range(steps)]
-    return [to_hex(colormaps["YlGnBu"](place)) for place in places]
+    return [colors.to_hex(colormaps["YlGnBu"](place)) for place in places]
 
 
 def words(text: str, longest: int = LONGEST_LABEL) -> str:

@@ -45,6 +45,12 @@ class Call:
     arguments: tuple[Argument, ...] = ()
     place: int = field(default=0, compare=False)
 
+    def __str__(self) -> str:
+        if self.name == TOP and len(self.arguments) == 1 and self.arguments[0].name is None:
+            return f"{TOP} {_written(self.arguments[0].value)}"
+        parts = [f"{a.name}={_written(a.value)}" if a.name else _written(a.value) for a in self.arguments]
+        return f"{self.name}({', '.join(parts)})" if parts else self.name
+
 
 @dataclass(frozen=True)
 class PipelineLine:
@@ -53,7 +59,7 @@ class PipelineLine:
     calls: tuple[Call, ...]
 
     def __str__(self) -> str:
-        return " | ".join(map(_written_call, self.calls))
+        return " | ".join(map(str, self.calls))
 
 
 Value = str | int | float | bool | PipelineLine
@@ -175,17 +181,6 @@ def _plain(word: str) -> str | int | float | bool:
     if not NUMBER.fullmatch(word):
         return word
     return int(word) if word.lstrip("+-").isdecimal() else float(word)
-
-
-def _written_call(call: Call) -> str:
-    """The canonical text of a step."""
-    if call.name == TOP and len(call.arguments) == 1 and call.arguments[0].name is None:
-        return f"{TOP} {_written(call.arguments[0].value)}"
-    parts = [
-        _written(argument.value) if argument.name is None else f"{argument.name}={_written(argument.value)}"
-        for argument in call.arguments
-    ]
-    return f"{call.name}({', '.join(parts)})" if parts else call.name
 
 
 def _written(value: Value) -> str:

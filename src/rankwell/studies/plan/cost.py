@@ -12,7 +12,6 @@ from rankwell.core import Template
 from rankwell.models.base import TextEncoder
 from rankwell.models.learning.settings import USUAL_TOKENS
 from rankwell.models.reranking.loading import load_scorer
-from rankwell.studies.file.pipeline_line import TOP
 from rankwell.studies.plan.cells import Cell, CellStore
 from rankwell.studies.plan.collections import Chosen
 from rankwell.studies.plan.plan import Plan
@@ -20,8 +19,7 @@ from rankwell.studies.recipes.recipe import DISTIL, DOCUMENTS, HARD, INSIDE, UNL
 from rankwell.studies.recipes.training import TrainJob
 from rankwell.studies.run.jobs import IndexJob, LatencyJob, RunJob, VectorsJob
 from rankwell.studies.steps import Step, chain_of, model_of
-from rankwell.studies.steps.kinds import JUDGED
-from rankwell.studies.steps.step import BI_ENCODER, CROSS_ENCODER
+from rankwell.studies.steps.kinds import BI_ENCODER, CROSS_ENCODER, CUT, JUDGED
 from rankwell.training.labelled import ALL, Negatives
 
 MUCH_SECONDS = 15 * 60
@@ -69,7 +67,7 @@ class Estimate:
         """Whether the user should be asked first."""
         return self.seconds > MUCH_SECONDS or self.bytes > MUCH_BYTES
 
-    def told(self) -> list[str]:
+    def lines(self) -> list[str]:
         """A line for each model, and one for the total."""
         lines = [
             f"{cost.model}: {cost.amount:,} {cost.unit} at {cost.per_second:,.0f}/s, {duration(cost.seconds)}"
@@ -177,7 +175,7 @@ def _amount(cell: Cell, chosen: Chosen) -> int:
     """Number of pairs or texts: an upper bound, because a query may find fewer documents."""
     job = cell.job
     if isinstance(job, LatencyJob):
-        return job.queries * next((step["k"] for step in job.chain if step.kind == TOP), DEEPEST)
+        return job.queries * next((step["k"] for step in job.chain if step.kind == CUT), DEEPEST)
     if not isinstance(job, RunJob):
         return chosen.indexed
     passages = PASSAGES if job.step.settings.get("passages") else 1

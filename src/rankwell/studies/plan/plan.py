@@ -20,7 +20,6 @@ from rankwell.models.families import record_of
 from rankwell.models.linear.scorer import WEIGHTS as LINEAR_WEIGHTS
 from rankwell.models.linear.scorer import is_linear
 from rankwell.studies.file.errors import KeyPositions, StudyError, meant
-from rankwell.studies.file.pipeline_line import TOP
 from rankwell.studies.file.reading import ExperimentFile
 from rankwell.studies.file.study import FRONTIER, OF_DATA, Budget, Row, TableEntry
 from rankwell.studies.plan.cells import Cell
@@ -29,8 +28,7 @@ from rankwell.studies.recipes.recipe import FROM, Recipe, check_apart, check_que
 from rankwell.studies.recipes.training import Source, TrainJob
 from rankwell.studies.run.jobs import DATA_JOBS, CellRun, IndexJob, JobContext, LatencyJob, RunJob, VectorsJob
 from rankwell.studies.steps import STEPS, Chain, ModelUse, Step, all_steps, model_of, written
-from rankwell.studies.steps.kinds import STORED, VECTORS, fingerprint_of_run
-from rankwell.studies.steps.step import CROSS_ENCODER
+from rankwell.studies.steps.kinds import CROSS_ENCODER, CUT, STORED, VECTORS, fingerprint_of_run
 
 WEIGHTS = (".onnx", ".safetensors", ".bin", ".data")
 SETTINGS = (".json", ".txt", ".toml")
@@ -297,7 +295,7 @@ class Planner:
         run: CellRun | None = None
         before: CellRun | None = None
         for number, step in enumerate(chain):
-            if step.kind != TOP:
+            if step.kind != CUT:
                 before, run = run, self._step(chain[:number], step, run)
             elif run is not None:
                 run = CellRun(run.key, step["k"] if run.cut is None else min(step["k"], run.cut))

@@ -22,7 +22,8 @@ from rankwell.models.learning.trainer import needs_training
 from rankwell.studies.file.errors import LineError, unknown
 from rankwell.studies.file.pipeline_line import Call, parse_line
 from rankwell.studies.plan.collections import Chosen
-from rankwell.studies.steps.step import BI_ENCODER, CROSS_ENCODER, REQUIRED, LineKind, by_name, declared, setting
+from rankwell.studies.steps.kinds import BI_ENCODER, CROSS_ENCODER
+from rankwell.studies.steps.step import REQUIRED, LineKind, by_name, declared, setting
 from rankwell.training import PairOptions
 from rankwell.training.families import TRAINABLE
 

@@ -15,7 +15,6 @@ from rankwell.core.parameters import parameters
 from rankwell.evaluation import parse_measure
 from rankwell.report.pictures import Line, lines
 from rankwell.retrieve import BM25
-from rankwell.studies.file.pipeline_line import TOP
 from rankwell.studies.file.study import TableEntry
 from rankwell.studies.plan.cells import SHORT
 from rankwell.studies.plan.collections import Chosen
@@ -23,8 +22,7 @@ from rankwell.studies.plan.plan import PlannedRow
 from rankwell.studies.report.finished import SIZE, Drawing, Figure, FinishedStudy, ResultRow, ResultTable, result_table
 from rankwell.studies.run.jobs import INDEX
 from rankwell.studies.steps import Chain, Step, all_steps
-from rankwell.studies.steps.kinds import FEEDBACK, FUSE, VECTORS, WORDS, vectors_name
-from rankwell.studies.steps.step import CROSS_ENCODER
+from rankwell.studies.steps.kinds import CROSS_ENCODER, CUT, FEEDBACK, FUSE, VECTORS, WORDS, vectors_name
 
 LATENCIES = ("p50 ms", "p95 ms", "p99 ms")
 P95 = "p95 ms"
@@ -118,7 +116,7 @@ def serving(chain: Chain, models: Mapping[str, str] = MappingProxyType({})) -> O
     options: Options = []
     cut = None
     for step in chain:
-        cut = step["k"] if step.kind == TOP else cut
+        cut = step["k"] if step.kind == CUT else cut
         options += OPTIONS[step.kind](step, cut, models) if step.kind in OPTIONS else []
     return options
 

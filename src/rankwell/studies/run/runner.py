@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import os
 import platform
@@ -160,8 +159,6 @@ def _check_same(what: str, expected: str | None, found: str) -> None:
     if found != expected:
         raise RankwellError(f"{what}: expected the same as where the study was begun, found something else")
 
-
-logger = logging.getLogger(__name__)
 
 FILE, SETTINGS, CELLS, DATA = "study.toml", "run.json", "cells", "data.json"
 WORTH_PROCESSES = 30.0  # seconds of work from which a second process is worthwhile

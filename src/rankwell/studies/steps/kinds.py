@@ -21,22 +21,14 @@ from rankwell.models.reranking.passages import Passages
 from rankwell.models.reranking.reranker import DEPTH, Reranker, RerankSettings
 from rankwell.studies.file.errors import LineError
 from rankwell.studies.file.pipeline_line import TOP
-from rankwell.studies.steps.step import (
-    BI_ENCODER,
-    CROSS_ENCODER,
-    REQUIRED,
-    Chain,
-    Step,
-    StepContext,
-    StepKind,
-    by_name,
-    declared,
-    setting,
-)
+from rankwell.studies.steps.step import REQUIRED, Chain, Step, StepContext, StepKind, by_name, declared, setting
 
+CROSS_ENCODER, BI_ENCODER = "cross-encoder", "bi-encoder"  # what a step uses a model as
+CUT = TOP
 WORDS, FEEDBACK, VECTORS, FUSE, INTERPOLATE, JUDGED = "bm25", "rm3", "dense", "fuse", "interpolate", "judged"
 STORED = RUN, SYSTEM = ("run", "system")  # steps that read a stored run
-COSINE, SUM = FORMS = ("cosine", "sum")
+COSINE = "cosine"
+FORMS = (COSINE, "sum")
 OF_VECTORS = ("model", "pooling", "layer", "document", "precision")
 OLD_QUERY = MappingProxyType({"query": "query_field"})
 RRF = retrieve.ReciprocalRank.name
@@ -48,10 +40,6 @@ def stage_of(chain: Chain, context: StepContext) -> Stage:
     """Combine a chain's steps into one stage."""
     stages = [STEPS[step.kind].stage(step, context, chain[:place]) for place, step in enumerate(chain)]
     return stages[0] if len(stages) == 1 else Pipeline(tuple(stages))
-
-
-def _check_bm25(step: Step) -> None:
-    Scoring(step["k1"], step["b"], step["idf"], dict(step.weights) or None)
 
 
 def _bm25(step: Step | None, context: StepContext, _before: Chain = ()) -> retrieve.BM25:
@@ -186,10 +174,6 @@ def _check_interpolation(step: Step) -> None:
         raise LineError(f"expected one cross-encoder in interpolate(...), found {given}", step.place)
 
 
-def _interpolate(step: Step, context: StepContext, _before: Chain) -> Stage:
-    return Interpolate(_reranker(step.beside[0][0], context), step["alpha"])
-
-
 def _check_fusion(step: Step) -> None:
     if len(step.beside) < FEWEST:
         raise LineError(f"expected two lines or more in fuse(...), found {len(step.beside)}", step.place)
@@ -208,10 +192,6 @@ def _fusion(step: Step) -> retrieve.Fusion:
     return retrieve.fusion(step["method"], weights, **given)
 
 
-def _fuse(step: Step, context: StepContext, _before: Chain) -> Stage:
-    return retrieve.Hybrid(tuple(stage_of(chain, context) for chain in step.beside), _fusion(step))
-
-
 MODEL = "{}: a short name, a folder, a hub id, or a model of this study."
 FILE = by_name(setting("file", "The run's file.", default=REQUIRED))
 ABOUT_DEPTH = "Number of documents to re-rank; the others stay below (default: all, cut with `top`; duo models: 20)."
@@ -222,7 +202,7 @@ _KINDS = (
         "BM25 over all fields, or over the named ones with their weights: bm25(title=0.25, abstract=0.6)",
         by_name(declared(retrieve.BM25, "k1", "b", "idf", "match", "filter", "query_field", "k")),
         old_names=OLD_QUERY,
-        check=_check_bm25,
+        check=lambda step: Scoring(step["k1"], step["b"], step["idf"], dict(step.weights) or None),
         stage=_bm25,
         begins=True,
         takes_weights=True,
@@ -303,12 +283,14 @@ _KINDS = (
             setting("k", "The constant of reciprocal rank fusion.", Number()),
         ),
         check=_check_fusion,
-        stage=_fuse,
+        stage=lambda step, context, _: retrieve.Hybrid(
+            tuple(stage_of(chain, context) for chain in step.beside), _fusion(step)
+        ),
         combine=lambda step, _first, beside: _fusion(step)(*beside),
         begins=True,
     ),
     StepKind(
-        TOP,
+        CUT,
         "keep the best documents of each query: top 100",
         by_name(setting("k", "Number of documents for each query.", Whole(1), REQUIRED)),
         main=("k",),
@@ -343,7 +325,7 @@ _KINDS = (
         by_name(declared(Interpolate, "alpha")),
         main=("alpha",),
         check=_check_interpolation,
-        stage=_interpolate,
+        stage=lambda step, context, _: Interpolate(_reranker(step.beside[0][0], context), step["alpha"]),
         combine=lambda step, first, beside: Interpolate(Known(beside[0]), step["alpha"]).apply(first),
         follows=True,
     ),

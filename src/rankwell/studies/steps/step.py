@@ -18,7 +18,6 @@ from rankwell.studies.file.pipeline_line import Argument, PipelineLine
 log = logging.getLogger(__name__)
 
 REQUIRED = MISSING  # the default of a parameter that must be given
-CROSS_ENCODER, BI_ENCODER = "cross-encoder", "bi-encoder"  # what a step uses a model as
 
 
 @dataclass(frozen=True)
