@@ -92,8 +92,8 @@ def trained(plan: Plan) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("unlabelled | fine-tune(x)", "which only distil learns from"),
-        ("unlabelled | labelled | fine-tune(x)", "which only distil learns from"),
+        ("unlabelled | fine-tune(x)", "which only distil can learn from"),
+        ("unlabelled | labelled | fine-tune(x)", "which only distil can learn from"),
         ("unlabelled | distil(x)", "distil: expected student"),
         ("unlabelled | distil(x, teacher:six)", "expected teacher:6, teacher:3x192, a folder or a name"),
         ("unlabelled | distil(x, teacher:6, method=bert)", "method: expected one of (tinybert"),

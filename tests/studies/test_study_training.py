@@ -208,7 +208,7 @@ def test_a_review_ranker_is_no_model_to_start_from(tmp_path: Path) -> None:
     ("line", "says"),
     [
         ("labelled | mlm(x)", "expected documents to learn from, found labelled"),
-        ("documents | fine-tune(x)", "found documents, which only mlm and vocabulary learns from"),
+        ("documents | fine-tune(x)", "found documents, which only mlm and vocabulary can learn from"),
         ("documents(limit=3) | mlm(x)", "expected a setting"),
         ("documents | vocabulary(x, words=0)", "words: expected a whole number from 1"),
     ],

@@ -278,7 +278,7 @@ def _check_training(recipe: Recipe) -> None:
             others = [kind.name for kind in RECIPES.values() if kind.trains and step.kind in kind.learns_from]
             raise RankwellError(
                 f"expected {' or '.join(learns_from)} to learn from, found {step.kind}, which only "
-                f"{' and '.join(others)} learns from"
+                f"{' and '.join(others)} can learn from"
             )
     if recipe.training == DISTIL:
         Student.parse(given["student"])
