@@ -15,7 +15,7 @@ from rankwell.cli import options
 from rankwell.collections import open_collection, write_run
 from rankwell.core import MissingExtraError, ParameterError, Progress
 from rankwell.models.base import TokenCounter, default_tokenizer, find_model
-from rankwell.report.renderers import RENDERERS
+from rankwell.report.table import RENDERERS
 from rankwell.reviews import build as building
 from rankwell.reviews import finding, screening, statistics
 from rankwell.reviews.screening import figures, rankers
