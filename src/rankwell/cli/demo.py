@@ -27,6 +27,7 @@ from rankwell.index import Index, IndexWriter, with_metadata_names
 from rankwell.models.base import TokenCounter, default_tokenizer, fetched_models, load_text_encoder
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.report import Column, Page, collection_statistics, comparison
+from rankwell.report.table import one_line
 from rankwell.retrieve import BM25, RM3, Dense, Hybrid, RandomRanker
 from rankwell.vectors import embed
 
