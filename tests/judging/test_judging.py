@@ -5,7 +5,7 @@ from small_studies import Clock, grade_all, join, make_study
 
 from rankwell.core import ParameterError
 from rankwell.judging import open_study
-from rankwell.judging.answers import Answer
+from rankwell.judging.judging import Answer
 from rankwell.judging.study import NoConsentError, NotThereError
 
 

@@ -153,11 +153,11 @@ def export(
 ) -> None:
     """Write every grade with random assessor ids, its time and the order of presentation; nothing personal."""
     from rankwell.judging import open_study
-    from rankwell.judging.export import write_export, write_notes
+    from rankwell.judging.export import Noted, write_export
 
     with open_study(database) as study:
         written = write_export(out, study.answers(), format)
-        remarked = write_notes(notes, study.notes(), format) if notes else 0
+        remarked = write_export(notes, study.notes(), format, Noted) if notes else 0
     print(f"{out}: {written:,} grades", file=sys.stderr)
     if notes:
         print(f"{notes}: {remarked:,} notes, in the assessors' own words", file=sys.stderr)

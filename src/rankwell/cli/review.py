@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 def screen(
     project: Annotated[
-        Path,
-        typer.Argument(help="The project's file; a new one is made.", show_default=False, readable=False),
+        str,
+        typer.Argument(
+            help="The project's file, or postgresql://USER@HOST/NAME; a new one is made.", show_default=False
+        ),
     ],
     imported: Annotated[
         list[str] | None,

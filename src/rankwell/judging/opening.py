@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +18,10 @@ from rankwell.judging.sampling import (
     strata,
     with_known,
 )
-from rankwell.judging.study_file import StudyFile, read_study_file
 
 if TYPE_CHECKING:
     from rankwell.judging.store import Store
+    from rankwell.judging.study_file import StudyFile
 
 
 SHOWN = 5  # ids in an error
@@ -43,12 +43,9 @@ class Material:
 def read_material(file: StudyFile, documents: ReadDocuments | None = None, reading: Reading | None = None) -> Material:
     """Read the study's queries, pool and texts. `documents` looks texts up by id (default: scan the collection)."""
     reading = reading or Reading()
-    if file.queries is None:
-        raise RankwellError(f"{file.path}: expected queries, found none: name them there or with --queries")
-    if file.collection is None:
-        raise RankwellError(
-            f"{file.path}: expected a collection with the texts, found none: name it there or with --collection"
-        )
+    for name, what in (("queries", "queries"), ("collection", "a collection with the texts")):
+        if getattr(file, name) is None:
+            raise RankwellError(f"{file.path}: expected {what}, found none: add `{name}` to the file, or give --{name}")
     originals = read_any_qrels(file.place(file.qrels)) if file.qrels else Judgments()
     pool, by_query = _pool(file, originals, reading)
     pool = {qid: passages for qid, passages in pool.items() if passages}
@@ -56,7 +53,7 @@ def read_material(file: StudyFile, documents: ReadDocuments | None = None, readi
         raise RankwellError(f"{file.path}: expected passages to judge, found none: everything is judged already")
     queries = _query_texts(file, pool)
     wanted = frozenset(docno for passages in pool.values() for docno in passages)
-    source = file.place(file.collection)
+    source = file.place(file.collection or "")
     passages = _passages(source, (documents or scan_collection)(source, wanted, reading), wanted, file.fields)
     return Material(queries, passages, pool, originals.only(pool), by_query)
 
@@ -97,8 +94,7 @@ def _pool(file: StudyFile, originals: Judgments, reading: Reading) -> tuple[Pool
 
 
 def _query_texts(file: StudyFile, pool: Iterable[str]) -> dict[str, str]:
-    assert file.queries is not None  # noqa: S101 -- the caller looked
-    source = file.place(file.queries)
+    source = file.place(file.queries or "")
     queries = read_any_queries(source)
     missing = [qid for qid in pool if qid not in queries]
     if missing:
@@ -140,36 +136,26 @@ def create_study(
     `queries` and `collection` replace those of the file; their paths are relative to the current folder.
     `documents` looks up the texts of passages by id (default: read through the collection).
     """
-    _need_database()
-    from rankwell.judging.creation import write_study_database
-    from rankwell.judging.store import Store
-
-    found = read_study_file(file)
-    if queries is not None:
-        found = replace(found, queries=_from_here(queries))
-    if collection is not None:
-        found = replace(found, collection=_from_here(collection))
-    material = read_material(found, documents, reading)
-    return Store(write_study_database(found.study, material, database))
+    try:
+        from rankwell.judging.store import Store, write_study_database
+        from rankwell.judging.study_file import read_study_file
+    except ImportError as error:
+        raise MissingExtraError("a study's database", extra="assess") from error
+    given = {"queries": queries, "collection": collection}
+    replaced = {name: _from_here(source) for name, source in given.items() if source is not None}
+    read = read_study_file(file).model_copy(update=replaced)
+    return Store(write_study_database(read.study, read_material(read, documents, reading), database))
 
 
 def open_study(database: Path | str) -> Store:
     """Open a study: its database's file, or its `postgresql://` address."""
-    _need_database()
-    from rankwell.judging.store import open_store
-
+    try:
+        from rankwell.judging.store import open_store
+    except ImportError as error:
+        raise MissingExtraError("a study's database", extra="assess") from error
     return open_store(database)
 
 
 def _from_here(source: str) -> str:
     path = Path(source)
     return str(path.absolute()) if path.exists() else source
-
-
-def _need_database() -> None:
-    try:
-        import alembic
-        import sqlalchemy
-    except ImportError as error:
-        raise MissingExtraError("a study's database", extra="assess") from error
-    del alembic, sqlalchemy

@@ -40,7 +40,7 @@ def test_a_grade_that_the_disk_did_not_take_is_not_acknowledged(
 
     visitor.join(store)
     visitor.begin()
-    monkeypatch.setattr("rankwell.judging.database.os.fsync", fail)
+    monkeypatch.setattr("rankwell.store.database.os.fsync", fail)
     answer = visitor.grade(3)
     assert answer.status_code == 500
     assert "Input/output" not in answer.text

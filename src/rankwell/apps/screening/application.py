@@ -15,8 +15,6 @@ from rankwell.reviews.screening.store import Project
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 
 HERE = Path(__file__).parent
@@ -32,27 +30,18 @@ def create_application(
     `model` (BERT) encodes the records in the background; `describe` publishes the OpenAPI description, for tests.
     """
     try:
+        from rankwell.apps.screening import entrance, lists, screening_pages
+        from rankwell.apps.screening.site import ClosedError, ProjectSite
         from rankwell.apps.web.application import new_application
     except ImportError as error:
         raise MissingExtraError("the screening pages", extra="reviews") from error
-    from rankwell.apps.screening import entrance, lists, screening_pages
-    from rankwell.apps.screening.site import Site
 
     # Browsers send a host's cookies to all of its ports: two projects at once must not share a name.
     sessions = Sessions(key, name=f"rankwell-screen-{project.key}", secure=secure)
     pages = Pages(sessions, templates=[HERE / "templates"], static=[HERE / "static"])
     app = new_application("Screening", pages, describe=describe, uploads={entrance.UPLOAD: LARGEST_UPLOAD})
     ranking = LiveRanking(project, model)
-    app.state.site = Site(project, ranking, pages, Signer(key, f"screen:{project.key}"))
-    _run_with(app, ranking)
-    for part in (entrance, screening_pages, lists):
-        app.include_router(part.router)
-    _answer_errors(app, pages)
-    return app
-
-
-def _run_with(app: FastAPI, ranking: LiveRanking) -> None:
-    """Start and stop the ranking with the application."""
+    app.state.site = ProjectSite(pages, project, ranking, Signer(key, f"screen:{project.key}"))
 
     @asynccontextmanager
     async def learning(_: FastAPI) -> AsyncIterator[None]:
@@ -61,19 +50,11 @@ def _run_with(app: FastAPI, ranking: LiveRanking) -> None:
         ranking.close()
 
     app.router.lifespan_context = learning
-
-
-def _answer_errors(app: FastAPI, pages: Pages) -> None:
-    from rankwell.apps.screening.site import ClosedError
-
-    def closed(request: Request, _: Exception) -> Response:
-        return pages.error(request, 401, words=CLOSED)
-
-    def refused(request: Request, _: Exception) -> Response:
-        return pages.error(request, 422)
-
-    app.add_exception_handler(ClosedError, closed)
-    app.add_exception_handler(ParameterError, refused)
+    for router in (entrance.door, entrance.router, screening_pages.router, lists.router):
+        app.include_router(router)
+    app.add_exception_handler(ClosedError, lambda request, _: pages.error(request, 401, words=CLOSED))
+    app.add_exception_handler(ParameterError, lambda request, _: pages.error(request, 422))
+    return app
 
 
 def run(

@@ -7,71 +7,62 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, Query, Request, UploadFile
-from starlette.responses import RedirectResponse, Response
+from fastapi import APIRouter, Depends, File, Form, Query, UploadFile
+from starlette.responses import Response
 
 from rankwell.apps.screening.screening_pages import standing_of
-from rankwell.apps.screening.site import ClosedError, Site, site_of
-from rankwell.apps.web.sessions import Session
+from rankwell.apps.screening.site import ClosedError, Visit, check_reviewer
 from rankwell.core import ParameterError, RankwellError
 from rankwell.reviews.ris import Reference
 from rankwell.reviews.screening.files import read_records
-from rankwell.reviews.screening.store import LONGEST_CRITERIA, LONGEST_TITLE, ProjectSettings, Reviewer
+from rankwell.reviews.screening.store import LONGEST_CRITERIA, LONGEST_TITLE, ProjectSettings
 
-router = APIRouter(default_response_class=Response)
+door = APIRouter(default_response_class=Response)
+router = APIRouter(default_response_class=Response, dependencies=[Depends(check_reviewer)])
 
 
-@router.get("/open")
+@door.get("/open")
 def come_in(
-    request: Request,
-    reviewer: Annotated[int, Query(ge=1, le=1000)] = 1,
-    key: Annotated[str, Query(max_length=200)] = "",
+    visit: Visit, reviewer: Annotated[int, Query(ge=1, le=1000)] = 1, key: Annotated[str, Query(max_length=200)] = ""
 ) -> Response:
     """A reviewer's link: set the cookie, and redirect away from the URL with the secret."""
-    site = site_of(request)
-    if not site.admits(reviewer, key):
+    visit.count_try()
+    if not visit.site.admits(reviewer, key):
         raise ClosedError
-    response = RedirectResponse(site.pages.url("/"), 303)
-    site.pages.sessions.write(response, Session.begin(str(reviewer)))
-    return response
+    visit.begin(str(reviewer))
+    return visit.go("/")
 
 
 @router.get("/")
-def overview(request: Request) -> Response:
+def overview(visit: Visit) -> Response:
     """The reviewer's progress."""
-    site = site_of(request)
-    reviewer = site.reviewer(request)
-    if not site.project.records.count():
-        return site.go("/import")
-    return site.show(request, "overview.html", reviewer, standing=standing_of(site, reviewer.id))
+    if not visit.project.records.count():
+        return visit.go("/import")
+    return visit.show("overview.html", standing=standing_of(visit))
 
 
 @router.get("/settings")
-def settings(request: Request, saved: Annotated[str, Query(max_length=10)] = "") -> Response:
+def settings(visit: Visit, saved: Annotated[str, Query(max_length=10)] = "") -> Response:
     """The settings page: title, criteria, reasons."""
-    site = site_of(request)
-    reviewer = site.reviewer(request)
-    return site.show(request, "settings.html", reviewer, given=site.project.settings, problem="", saved=bool(saved))
+    return visit.show("settings.html", given=visit.project.settings, problem="", saved=bool(saved))
 
 
 @router.post("/settings")
 def change_settings(
-    request: Request,
+    visit: Visit,
     title: Annotated[str, Form(max_length=4 * LONGEST_TITLE)] = "",
     criteria: Annotated[str, Form(max_length=2 * LONGEST_CRITERIA)] = "",
     reasons: Annotated[str, Form(max_length=20_000)] = "",
 ) -> Response:
     """Save the settings; a new title retrains the ranking."""
-    site = site_of(request)
-    reviewer = site.reviewer(request)
     listed = tuple(dict.fromkeys(" ".join(line.split()) for line in reasons.splitlines() if line.strip()))
     try:
-        site.project.change(ProjectSettings(" ".join(title.split()), criteria.replace("\r\n", "\n").strip(), listed))
+        visit.project.change(ProjectSettings(" ".join(title.split()), criteria.replace("\r\n", "\n").strip(), listed))
     except ParameterError as error:
         given = {"title": title, "criteria": criteria, "reasons": listed}
-        return site.show(request, "settings.html", reviewer, 422, given=given, problem=str(error), saved=False)
-    site.ranking.changed()
-    return site.go("/settings?saved=1")
+        return visit.show("settings.html", 422, given=given, problem=str(error), saved=False)
+    visit.site.ranking.changed()
+    return visit.go("/settings?saved=1")
 
 
 UPLOAD = "/import"
@@ -79,27 +70,24 @@ LONGEST_NAME = 120
 
 
 @router.get(UPLOAD)
-def sources(request: Request) -> Response:
+def sources(visit: Visit) -> Response:
     """The imported files, and the form to import more."""
-    site = site_of(request)
-    return _page(request, site, site.reviewer(request))
+    return _page(visit)
 
 
 @router.post(UPLOAD)
-def bring_in(request: Request, files: Annotated[list[UploadFile], File()]) -> Response:
+def bring_in(visit: Visit, files: Annotated[list[UploadFile], File()]) -> Response:
     """Import records from all files, or from none where one cannot be read."""
-    site = site_of(request)
-    reviewer = site.reviewer(request)
     try:
-        found = [(name, _read(name, file)) for file in files if (name := shown_name(file.filename))]
+        read = [(name, _read(name, file)) for file in files if (name := shown_name(file.filename))]
     except RankwellError as error:
-        return _page(request, site, reviewer, problem=str(error))
-    if not found:
-        return _page(request, site, reviewer, problem="Choose a file first.")
-    for name, references in found:
-        site.project.import_references(name, references)
-    site.ranking.changed()
-    return site.go(UPLOAD)
+        return _page(visit, problem=str(error))
+    if not read:
+        return _page(visit, problem="Choose a file first.")
+    for name, references in read:
+        visit.project.import_references(name, references)
+    visit.site.ranking.changed()
+    return visit.go(UPLOAD)
 
 
 def shown_name(given: str | None) -> str:
@@ -120,14 +108,6 @@ def _read(name: str, file: UploadFile) -> list[Reference]:
             raise RankwellError(str(error).replace(str(path), name)) from error
 
 
-def _page(request: Request, site: Site, reviewer: Reviewer, problem: str = "") -> Response:
-    project = site.project
-    return site.show(
-        request,
-        "import.html",
-        reviewer,
-        422 if problem else 200,
-        sources=project.records.sources(),
-        duplicates=project.duplicates.by_source(),
-        problem=problem,
-    )
+def _page(visit: Visit, problem: str = "") -> Response:
+    lists = {"sources": visit.project.records.sources(), "duplicates": visit.project.duplicates.by_source()}
+    return visit.show("import.html", 422 if problem else 200, **lists, problem=problem)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
 from rankwell.reviews.ris import Reference
 from rankwell.reviews.screening.decisions import SET_ASIDE, count_change
 from rankwell.reviews.screening.duplicates import Duplicate
-from rankwell.reviews.screening.tables import Database, DuplicateRow, ImportRow, RecordRow, moment
+from rankwell.reviews.screening.tables import DuplicateRow, ImportRow, RecordRow, changing
+from rankwell.store import Database, moment
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Source(NamedTuple):
     id: int
     name: str
     records: int
-    at: str
+    at: datetime
 
 
 class Records:
@@ -56,16 +58,17 @@ class Records:
 
     def several(self, numbers: Sequence[int]) -> list[Record]:
         """The records of these numbers, in their order, without missing ones."""
-        with self._database.read() as session:
-            rows = session.execute(select(RecordRow.id, RecordRow.reference).where(RecordRow.id.in_(numbers)))
-            found: dict[int, dict[str, Any]] = dict(rows.all())
-        return [Record(number, _reference(found[number])) for number in numbers if number in found]
+        records = {record.id: record for record in self._read(RecordRow.id.in_(numbers))}
+        return [records[number] for number in numbers if number in records]
 
     def all(self) -> list[Record]:
         """All records by number."""
+        return self._read()
+
+    def _read(self, *conditions: ColumnElement[bool]) -> list[Record]:
+        wanted = select(RecordRow.id, RecordRow.reference).where(*conditions).order_by(RecordRow.id)
         with self._database.read() as session:
-            rows = session.execute(select(RecordRow.id, RecordRow.reference).order_by(RecordRow.id))
-            return [Record(number, _reference(stored)) for number, stored in rows]
+            return [Record(number, _reference(stored)) for number, stored in session.execute(wanted)]
 
     def came_from(self) -> dict[int, str]:
         """Record number -> name of the imported file."""
@@ -108,11 +111,9 @@ def _stored(reference: Reference) -> dict[str, Any]:
 
 
 def _reference(stored: dict[str, Any]) -> Reference:
-    values = {name: value for name, value in stored.items() if name != "more_words"}
-    for name in ("authors", "keywords"):
-        values[name] = tuple(values[name])
-    values["more"] = tuple((tag, value) for tag, value in values["more"])
-    return Reference(**values)
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+    del values["more_words"]
+    return Reference(**values | {"more": tuple((tag, value) for tag, value in values["more"])})
 
 
 DOUBTFUL, APART = "to confirm", "kept apart"
@@ -156,7 +157,7 @@ class Duplicates:
 
     def judge(self, reviewer: int, record: int, *, same: bool) -> bool:
         """Confirm or reject a duplicate; False where the record is not on the list."""
-        with self._database.write() as session:
+        with changing(self._database) as session:
             row = session.get(DuplicateRow, record)
             if row is None:
                 return False

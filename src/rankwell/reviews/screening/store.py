@@ -1,4 +1,4 @@
-"""A screening project in one SQLite file: all operations of pages, commands and the library."""
+"""A screening project in its database: all operations of pages, commands and the library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from sqlalchemy import func, select
@@ -19,7 +18,9 @@ from rankwell.reviews.screening.decisions import LONGEST_REASON, Decisions, Outc
 from rankwell.reviews.screening.duplicates import find_duplicates
 from rankwell.reviews.screening.prisma import Prisma, prisma_counts
 from rankwell.reviews.screening.records import Duplicates, Records, add_duplicates, add_records
-from rankwell.reviews.screening.tables import Database, ProjectRow, RecordRow, ReviewerRow, moment, open_database
+from rankwell.reviews.screening.tables import PROJECT, ProjectRow, RecordRow, ReviewerRow, changing
+from rankwell.store import Database, moment, open_database
+from rankwell.store.database import database_url
 
 MOST_REVIEWERS = 2
 MOST_REASONS = 50
@@ -101,7 +102,7 @@ class Project:
         name = " ".join(name.split())
         if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
             raise ParameterError("--reviewer", expected=f"a name of at most {LONGEST_NAME} characters", found=name)
-        with self.database.write() as session:
+        with changing(self.database) as session:
             known = list(session.scalars(select(ReviewerRow.name)))
             if name in known:
                 return
@@ -110,17 +111,16 @@ class Project:
                 raise ParameterError("--reviewer", expected=f"at most {MOST_REVIEWERS} reviewers", found=found)
             session.add(ReviewerRow(name=name))
 
-    def import_references(self, name: str, references: Sequence[Reference], progress: Progress = SILENT) -> Imported:
+    def import_references(self, file: str, references: Sequence[Reference], progress: Progress = SILENT) -> Imported:
         """Add a file's records in one transaction, and find duplicates."""
         with self._importing:  # duplicates depend on the records imported before
             known = [record.reference for record in self.records.all()]
             found = list(find_duplicates([*known, *references], len(known), progress))
-            with self.database.write() as session:
+            with changing(self.database) as session:
                 if session.scalar(select(func.count()).select_from(RecordRow)) != len(known):
-                    raise RankwellError(
-                        f"{self.database.path}: another program added records at the same time: try again"
-                    )
-                add_records(session, name, references, len(known) + 1)
+                    name = self.database.name
+                    raise RankwellError(f"{name}: another program added records at the same time: try again")
+                add_records(session, file, references, len(known) + 1)
                 add_duplicates(session, found)
         certain = sum(pair.certain for pair in found)
         return Imported(len(references), certain, len(found) - certain)
@@ -131,41 +131,30 @@ class Project:
         return prisma_counts(sources, len(self.duplicates.set_aside()), self.outcomes.all().values())
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database."""
         self.database.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def open_project(path: Path | str, *, title: str | None = None, reviewers: Sequence[str] = ()) -> Project:
-    """Open or create a project; `title` and `reviewers` are added to it."""
-    path = Path(path)
+def open_project(where: Path | str, *, title: str | None = None, reviewers: Sequence[str] = ()) -> Project:
+    """Open or create a project: its file, or its `postgresql://` address; `title` and `reviewers` are added to it."""
     given = None if title is None else ProjectSettings(title)  # checked before a file is created
     if len(set(reviewers)) > MOST_REVIEWERS:
         expected = f"at most {MOST_REVIEWERS} reviewers"
         raise ParameterError("--reviewer", expected=expected, found=", ".join(reviewers))
-    database = open_database(path)
-    try:
+    database = open_database(where, PROJECT, create=True)
+    with database.closed_on_error():
         with database.write() as session:
-            if session.scalars(select(ProjectRow)).first() is None:
-                settings = given or ProjectSettings(path.stem.replace("-", " ").replace("_", " ").strip() or "Review")
-                session.add(
-                    ProjectRow(
-                        id=1,
-                        key=secrets.token_hex(8),
-                        title=settings.title,
-                        criteria="",
-                        reasons=list(settings.reasons),
-                        changes=0,
-                        created_at=moment(),
-                    )
-                )
+            if session.get(ProjectRow, 1) is None:
+                name = Path(database_url(where).database or "").stem
+                settings = given or ProjectSettings(name.replace("-", " ").replace("_", " ").strip() or "Review")
+                values = {"title": settings.title, "criteria": "", "reasons": list(settings.reasons)}
+                session.add(ProjectRow(id=1, key=secrets.token_hex(8), changes=0, created_at=moment(), **values))
         project = Project(database)
         if given is not None:
             now = project.settings
@@ -174,7 +163,4 @@ def open_project(path: Path | str, *, title: str | None = None, reviewers: Seque
             project.add_reviewer(name)
         if not project.reviewers():
             project.add_reviewer("Reviewer")
-    except BaseException:
-        database.close()
-        raise
     return project
