@@ -80,7 +80,7 @@ def labels(
     from rankwell.collections import write_qrels
     from rankwell.core import ParameterError, RankwellError
     from rankwell.judging.labels import GRADED, make_labels, with_original
-    from rankwell.judging.tables import fates_table, labels_table
+    from rankwell.judging.report import fates_table, labels_table
 
     gathered = _gathered(source, skip_bad=skip_bad, quiet=quiet)
     known = _original(original, gathered, skip_bad=skip_bad, quiet=quiet)
@@ -111,7 +111,7 @@ def agreement(
     """How far assessors agree: Fleiss' kappa, Krippendorff's alpha, and everybody beside the others."""
     from rankwell.cli.runs import warn
     from rankwell.judging.agreement import measure_agreement
-    from rankwell.judging.tables import agreement_table, assessors_table
+    from rankwell.judging.report import agreement_table, assessors_table
 
     gathered = _gathered(source, skip_bad=skip_bad, quiet=quiet)
     rules = _rules(gathered, threshold, lowest=lowest)
@@ -180,7 +180,7 @@ def _show_assessment(found: Assessment, marks: str, output: str) -> None:
     """The experiments; without runs what the labels are and how far people agree."""
     from rankwell.cli.runs import show, warn
     from rankwell.evaluation.significance import mark
-    from rankwell.judging import tables
+    from rankwell.judging import report as tables
 
     if found.experiments is None:
         labels = tables.labels_table(found.labels, found.rules.thresholds, found.rules.lowest)

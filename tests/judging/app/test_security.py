@@ -11,7 +11,7 @@ from visitor import Visitor
 from inbox import mail_server
 from rankwell.apps.assess.application import create_application
 from rankwell.apps.web import MailSettings, Postbox
-from rankwell.apps.web.responses import HEADERS
+from rankwell.apps.web.middleware import HEADERS
 from rankwell.core import ParameterError
 from rankwell.judging.store import Store
 from rankwell.store import moment

@@ -10,9 +10,8 @@ from screening_projects import make_project, references
 
 from rankwell.core import ParameterError, RankwellError
 from rankwell.reviews import Reference, write_nbib, write_ris
-from rankwell.reviews.screening.decisions import Answer
+from rankwell.reviews.screening.decisions import Answer, agreement
 from rankwell.reviews.screening.files import read_records
-from rankwell.reviews.screening.prisma import agreement
 from rankwell.reviews.screening.ranking import LiveRanking
 from rankwell.reviews.screening.store import ProjectSettings, open_project
 

@@ -43,7 +43,7 @@ def create_application(
     invitation only; `describe` publishes the OpenAPI description, for tests.
     """
     try:
-        from rankwell.apps.assess import administration, entrance, judging_pages, results, sign_in
+        from rankwell.apps.assess import administration, entrance, judging_pages
         from rankwell.apps.assess.site import StudySite
         from rankwell.apps.web.application import new_application
     except ImportError as error:
@@ -55,7 +55,7 @@ def create_application(
     pages.everywhere["site"] = store.study.title
     app = new_application(store.study.title, pages, describe=describe)
     app.state.site = StudySite(pages, store, base_url, postbox)
-    for part in (sign_in, entrance, judging_pages, administration, results):
+    for part in (entrance, judging_pages, administration):
         app.include_router(part.router)
     _answer_errors(app, pages)
     return app

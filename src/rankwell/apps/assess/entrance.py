@@ -1,18 +1,110 @@
-"""The first pages: introduction, consent, own work and own data."""
+"""Signing in by a mailed link, an invitation or a return code; then introduction, consent, own work and own data."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form
+from fastapi import APIRouter, Form, HTTPException, Query
 from starlette.responses import Response
 
 from rankwell.apps.assess.site import Visit, check_assessor
-from rankwell.apps.web import markdown
+from rankwell.apps.web import Mail, markdown, normalised_address
+from rankwell.judging.people import Account
 from rankwell.judging.schema import DONE, OPEN
-from rankwell.judging.study import ENGLISH_LEVELS
+from rankwell.judging.study import ENGLISH_LEVELS, NotThereError
 
 router = APIRouter(default_response_class=Response)
+LETTER = """\
+Hello,
+
+this link signs you in to "{title}". It works once, for half an hour:
+
+{link}
+
+If you did not ask for it, somebody may have mistyped their address: just ignore this mail.
+"""
+Code = Annotated[str, Form(max_length=100)]
+
+
+@router.get("/sign-in")
+def sign_in(visit: Visit) -> Response:
+    """The sign-in page."""
+    return _ways(visit)
+
+
+@router.get("/join")
+def join(visit: Visit, code: Annotated[str, Query(max_length=100)] = "") -> Response:
+    """The page of an invitation link. Its code is checked on use, so that nobody can try codes here."""
+    return _ways(visit, code=code)
+
+
+@router.post("/sign-in/mail")
+def send_link(visit: Visit, email: Annotated[str, Form(max_length=1000)], code: Code = "") -> Response:
+    """Mail a link, if the address is known or the code is valid. The page says the same for both."""
+    place, postbox = visit.count_try(), visit.site.postbox
+    if postbox is None:
+        raise HTTPException(404)
+    address = normalised_address(email)
+    if address is None:
+        return _ways(visit, 422, code=code, problem="This is not an e-mail address.", email=email[:254])
+    token = visit.store.sign_in.request_link(address, place, code.strip() or None)
+    if token is not None:
+        title = " ".join(visit.study.title.split())
+        letter = LETTER.format(title=title, link=visit.site.link(token))
+        postbox.post(Mail(address, f"Sign in: {title[:100]}", letter))
+    return visit.go("/sign-in/sent")
+
+
+@router.get("/sign-in/sent")
+def sent(visit: Visit) -> Response:
+    """The page after asking for a link, the same for everyone."""
+    return visit.show("sent.html")
+
+
+@router.get("/sign-in/link")
+def link(visit: Visit, token: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """The page of a mailed link, with a button."""
+    return visit.show("link.html", token=token)
+
+
+@router.post("/sign-in/link")
+def use_link(visit: Visit, token: Annotated[str, Form(max_length=200)]) -> Response:
+    """Sign in with a mailed link."""
+    place = visit.count_try()
+    try:
+        account = visit.store.sign_in.sign_in(token, place)
+    except NotThereError:
+        raise HTTPException(410) from None
+    return _let_in(visit, account)
+
+
+@router.post("/sign-in/code")
+def use_code(visit: Visit, code: Code) -> Response:
+    """Sign in with a code."""
+    place = visit.count_try()
+    try:
+        welcome = visit.store.invitations.redeem(code, place)
+    except NotThereError:
+        return _ways(visit, 403, problem="This code is not valid, or not valid any more.")
+    return _let_in(visit, *welcome)
+
+
+@router.post("/sign-out")
+def sign_out(visit: Visit) -> Response:
+    """End this browser's session."""
+    visit.begin()
+    return visit.go("/")
+
+
+def _ways(visit: Visit, status: int = 200, *, code: str = "", problem: str | None = None, email: str = "") -> Response:
+    by_mail = visit.site.postbox is not None
+    return visit.show("sign_in.html", status, by_mail=by_mail, code=code, problem=problem, email=email)
+
+
+def _let_in(visit: Visit, account: Account, return_code: str | None = None) -> Response:
+    """Start a new session; a return code is shown only here."""
+    visit.begin(account.name, account.session)
+    return visit.go("/") if return_code is None else visit.show("return_code.html", return_code=return_code)
 
 
 @router.get("/")

@@ -30,7 +30,7 @@ def create_application(
     `model` (BERT) encodes the records in the background; `describe` publishes the OpenAPI description, for tests.
     """
     try:
-        from rankwell.apps.screening import entrance, lists, screening_pages
+        from rankwell.apps.screening import project_pages, screening_pages
         from rankwell.apps.screening.site import ClosedError, ProjectSite
         from rankwell.apps.web.application import new_application
     except ImportError as error:
@@ -39,7 +39,7 @@ def create_application(
     # Browsers send a host's cookies to all of its ports: two projects at once must not share a name.
     sessions = Sessions(key, name=f"rankwell-screen-{project.key}", secure=secure)
     pages = Pages(sessions, templates=[HERE / "templates"], static=[HERE / "static"])
-    app = new_application("Screening", pages, describe=describe, uploads={entrance.UPLOAD: LARGEST_UPLOAD})
+    app = new_application("Screening", pages, describe=describe, uploads={project_pages.UPLOAD: LARGEST_UPLOAD})
     ranking = LiveRanking(project, model)
     app.state.site = ProjectSite(pages, project, ranking, Signer(key, f"screen:{project.key}"))
 
@@ -50,7 +50,7 @@ def create_application(
         ranking.close()
 
     app.router.lifespan_context = learning
-    for router in (entrance.door, entrance.router, screening_pages.router, lists.router):
+    for router in (project_pages.door, screening_pages.router, project_pages.router):
         app.include_router(router)
     app.add_exception_handler(ClosedError, lambda request, _: pages.error(request, 401, words=CLOSED))
     app.add_exception_handler(ParameterError, lambda request, _: pages.error(request, 422))

@@ -48,7 +48,8 @@ class Pages:
     ) -> None:
         self.sessions, self.root = sessions, root
         self.templates = [*templates, HERE / "templates"]
-        self.static = [*static, HERE / "static"]
+        folders = (HERE / "static", *reversed(static))
+        self.files = {file.name: file for folder in folders for file in folder.iterdir() if file.is_file()}
         self.everywhere: dict[str, Any] = {"version": __version__, "site": "Rankwell"}
 
     @cached_property
@@ -69,12 +70,7 @@ class Pages:
     @cached_property
     def versions(self) -> Mapping[str, str]:
         """A short hash for each static file, so that a browser keeps it until it changes."""
-        return {
-            file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:12]
-            for folder in reversed(self.static)
-            for file in folder.iterdir()
-            if file.is_file()
-        }
+        return {name: hashlib.sha256(file.read_bytes()).hexdigest()[:12] for name, file in self.files.items()}
 
     def url(self, path: str) -> str:
         """The URL of a path, below a proxy's prefix."""

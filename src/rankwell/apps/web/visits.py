@@ -9,13 +9,22 @@ from fastapi import HTTPException, Request
 from starlette.responses import RedirectResponse, Response
 
 from rankwell.apps.web.pages import Pages
-from rankwell.apps.web.requests import RateLimit
-from rankwell.apps.web.responses import HEADER
-from rankwell.apps.web.sessions import Session
+from rankwell.apps.web.sessions import RateLimit, Session
 
 TRIES_PER_MINUTE = 120  # from one place, which may be a classroom; wrong codes of a study have a stricter limit
 T = TypeVar("T")
+HEADER = "x-rankwell-fragment"
 LATER = {"retry-after": "600"}
+
+
+def wants_fragment(request: Request) -> bool:
+    """Whether our script requests only the main part of a page."""
+    return HEADER in request.headers
+
+
+def layout_for(request: Request) -> str:
+    """The template that a page extends (`{% extends layout %}`)."""
+    return "fragment.html" if wants_fragment(request) else "layout.html"
 
 
 class Site:
@@ -40,12 +49,11 @@ class Visit:
     @property
     def wants_fragment(self) -> bool:
         """Whether our script requests only the main part of a page."""
-        return HEADER in self.request.headers
+        return wants_fragment(self.request)
 
     def show(self, template: str, status: int = 200, **values: Any) -> Response:
-        """Render a page (`{% extends layout %}`), or only its main part for our script."""
-        layout = "fragment.html" if self.wants_fragment else "layout.html"
-        return self.pages.show(self.request, template, status, layout=layout, **values)
+        """Render a page, or only its main part for our script."""
+        return self.pages.show(self.request, template, status, layout=layout_for(self.request), **values)
 
     def go(self, path: str) -> Response:
         """Redirect to another page after a form."""

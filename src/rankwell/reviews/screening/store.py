@@ -14,9 +14,8 @@ from sqlalchemy import func, select
 from rankwell.core import ParameterError, RankwellError
 from rankwell.core.progress import SILENT, Progress
 from rankwell.reviews.ris import Reference
-from rankwell.reviews.screening.decisions import LONGEST_REASON, Decisions, Outcomes
+from rankwell.reviews.screening.decisions import LONGEST_REASON, Decisions, Outcomes, Prisma, prisma_counts
 from rankwell.reviews.screening.duplicates import find_duplicates
-from rankwell.reviews.screening.prisma import Prisma, prisma_counts
 from rankwell.reviews.screening.records import Duplicates, Records, add_duplicates, add_records
 from rankwell.reviews.screening.tables import PROJECT, ProjectRow, RecordRow, ReviewerRow, changing
 from rankwell.store import Database, moment, open_database
