@@ -10,16 +10,9 @@ from pathlib import Path
 from typing import Self, TypeAlias
 
 from rankwell.core import Document, ParameterError, RankwellError, fingerprint, home
+from rankwell.reviews.pubmed import transport as sending
 from rankwell.reviews.pubmed.answers import AnswerCache, Received
-from rankwell.reviews.pubmed.transport import (
-    Account,
-    SearchResult,
-    Throttle,
-    Transport,
-    article_document,
-    articles,
-    search_result,
-)
+from rankwell.reviews.pubmed.transport import Account, SearchResult, Throttle, Transport, search_result
 
 NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
 MOST_FOUND = 10_000  # most ids of a search that PubMed returns
@@ -117,14 +110,11 @@ class EUtilities:
         kept = {pmid: self.cache.get(_article(pmid)) for pmid in wanted}
         missing = [pmid for pmid in wanted if kept[pmid] is None]
         for start in range(0, len(missing), ARTICLES_AT_ONCE):
-            kept |= self._fetched(missing[start : start + ARTICLES_AT_ONCE])
-        found = ((pmid, article_document(article)) for pmid in wanted if (article := kept[pmid]))
+            some = missing[start : start + ARTICLES_AT_ONCE]
+            answered = self._ask(_article(",".join(some)), f"{len(some)} articles, the first {some[0]}")
+            kept |= {article["id"]: answer for article, answer in answered}  # empty where PubMed has none
+        found = ((pmid, sending.article_document(article)) for pmid in wanted if (article := kept[pmid]))
         return {pmid: document for pmid, document in found if document is not None}
-
-    def _fetched(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """Fetch articles that are not in the cache; missing ones are cached as empty."""
-        found = self._ask(_article(",".join(ids)), f"{len(ids)} articles, the first {ids[0]}")
-        return {article["id"]: answer for article, answer in found}
 
     def _ask(self, request: Mapping[str, str], what: str) -> list[Answered]:
         """Send a request and cache the answer. It is on the disk before it is parsed, and not requested again."""
@@ -151,7 +141,7 @@ def _told(request: Mapping[str, str], answer: bytes) -> list[Answered]:
     if request["page"] == SEARCH:
         search_result(answer)
         return [(request, answer)]
-    found = articles(answer)
+    found = sending.articles(answer)
     return [(_article(pmid), found.get(pmid, b"")) for pmid in request["id"].split(",")]
 
 

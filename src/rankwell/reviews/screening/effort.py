@@ -37,16 +37,6 @@ class Effort:
         return wss(self.labels, recall)
 
     @property
-    def wss95(self) -> float:
-        """WSS@95."""
-        return self.wss(0.95)
-
-    @property
-    def wss100(self) -> float:
-        """WSS@100."""
-        return self.wss(1.0)
-
-    @property
     def discovery(self) -> float:
         """Average time to discovery: the mean place of the relevant records, as a share of all (lower is better).
 

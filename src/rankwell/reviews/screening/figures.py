@@ -77,7 +77,7 @@ class Replays:
         """The measures by name."""
         measures: dict[str, Callable[[Effort], float]] = {
             f"WSS@{100 * self.recall:g}": lambda effort: effort.wss(self.recall),
-            "WSS@100": lambda effort: effort.wss100,
+            "WSS@100": lambda effort: effort.wss(1),
             "R@10%": lambda effort: effort.recall_at(0.1),
             "R@20%": lambda effort: effort.recall_at(0.2),
             "ATD": lambda effort: effort.discovery,
@@ -197,8 +197,8 @@ def ranking_table(run: Run, setting: Setting) -> Table:
     figures: dict[str, float] = {
         "MAP": evaluate(judgments, run, ["AP"]).mean("AP"),
         "accuracy": top_share(run, judgments).accuracy,
-        "WSS@95": fmean(effort.wss95 for effort in efforts),
-        "WSS@100": fmean(effort.wss100 for effort in efforts),
+        "WSS@95": fmean(effort.wss(0.95) for effort in efforts),
+        "WSS@100": fmean(effort.wss(1) for effort in efforts),
         "R@10%": fmean(effort.recall_at(0.1) for effort in efforts),
         "ATD": fmean(effort.discovery for effort in efforts),
     }
