@@ -114,12 +114,11 @@ def _abandoned(study: Study, now: datetime) -> Select[int]:
 
 def _taken_up_again(mine: Sequence[AssignmentRow], counts: dict[int, int], study: Study) -> bool:
     """Reopen the assessor's released queries that still need an assessor. True if there is any."""
-    again = False
-    for assignment in mine:
-        if assignment.state == RELEASED and counts.get(assignment.query_id, 0) < study.assessors_per_query:
-            assignment.state = OPEN
-            again = True
-    return again
+    released = [assignment for assignment in mine if assignment.state == RELEASED]
+    again = [one for one in released if counts.get(one.query_id, 0) < study.assessors_per_query]
+    for assignment in again:
+        assignment.state = OPEN
+    return bool(again)
 
 
 def _new_assignments(
@@ -130,15 +129,8 @@ def _new_assignments(
     position = max((assignment.position for assignment in mine), default=0)
     queries = [(number, query) for number, chosen in enumerate(sets, 1) for query in chosen]
     random.shuffle(queries)
+    same = {"assessor_id": assessor.id, "round": this_round, "state": OPEN, "assigned_at": now}
     return [
-        {
-            "assessor_id": assessor.id,
-            "query_id": query,
-            "position": place,
-            "round": this_round,
-            "set": number,
-            "state": OPEN,
-            "assigned_at": now,
-        }
+        {**same, "query_id": query, "position": place, "set": number}
         for place, (number, query) in enumerate(queries, position + 1)
     ]

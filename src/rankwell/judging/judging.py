@@ -16,16 +16,7 @@ from rankwell.core import ParameterError
 from rankwell.judging import schema
 from rankwell.judging.assignment import assign, order_passages
 from rankwell.judging.people import acting_assessor
-from rankwell.judging.schema import (
-    DONE,
-    OPEN,
-    RELEASED,
-    AssessorRow,
-    AssignmentRow,
-    GradeRow,
-    PresentationRow,
-    QueryRow,
-)
+from rankwell.judging.schema import DONE, OPEN, RELEASED, AssessorRow, AssignmentRow, GradeRow, PresentationRow
 from rankwell.judging.study import NotThereError, Study
 from rankwell.store import Database, moment, storable
 
@@ -153,8 +144,10 @@ class Judging:
         """The assessor's queries in their order, without released ones."""
         passages = select(func.count()).where(schema.PoolRow.query_id == AssignmentRow.query_id).scalar_subquery()
         with self.database.read() as session:
-            mine = _mine(acting_assessor(session, assessor)).join(QueryRow, AssignmentRow.query_id == QueryRow.id)
-            rows = session.execute(mine.add_columns(QueryRow.qid, QueryRow.text, passages))
+            mine = _mine(acting_assessor(session, assessor)).join(
+                schema.QueryRow, AssignmentRow.query_id == schema.QueryRow.id
+            )
+            rows = session.execute(mine.add_columns(schema.QueryRow.qid, schema.QueryRow.text, passages))
             return [
                 QueryWork(given.id, qid, text, given.round, given.state, len(_answers(session, given.id)), count)
                 for given, qid, text, count in rows
@@ -255,7 +248,7 @@ class Judging:
     def _queries(self) -> tuple[int, ...]:
         """The ids of all queries, which do not change while a study runs."""
         with self.database.read() as session:
-            return tuple(session.scalars(select(QueryRow.id).order_by(QueryRow.id)))
+            return tuple(session.scalars(select(schema.QueryRow.id).order_by(schema.QueryRow.id)))
 
     def _look(self, session: Session, given: AssignmentRow, position: int | None) -> Task:
         """The task, whose passage counts as shown from now on. Draws the order of passages where there is none yet."""
@@ -310,7 +303,7 @@ class Judging:
         here = position or work.next_place
         if here not in places:
             raise NotThereError(f"position: expected 1 to {len(places)}, found {here}")
-        query = session.get_one(QueryRow, given.query_id)
+        query = session.get_one(schema.QueryRow, given.query_id)
         passage = session.get_one(schema.PassageRow, places[here].passage_id)
         same_round = select(AssignmentRow.position).where(
             *(AssignmentRow.assessor_id == given.assessor_id, AssignmentRow.round == given.round),

@@ -6,24 +6,14 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from rankwell.core import ParameterError
+from rankwell.judging import schema
 from rankwell.judging.assignment import stand_in_line
-from rankwell.judging.schema import (
-    OPEN,
-    RELEASED,
-    AssessorRow,
-    AssignmentRow,
-    EventRow,
-    InvitationRow,
-    PersonRow,
-    PresentationRow,
-    SignInLinkRow,
-)
+from rankwell.judging.schema import AssessorRow, AssignmentRow, InvitationRow, PersonRow, SignInLinkRow
 from rankwell.judging.study import ENGLISH_LEVELS, AssessError, NoConsentError, NotThereError, PausedError, Study
 from rankwell.store import Database, moment
 
@@ -84,18 +74,9 @@ def account_of(row: AssessorRow) -> Account:
 Detail = str | int | bool | None
 
 
-class Event(NamedTuple):
-    """A logged action, its time, and the random name of the administrator."""
-
-    at: datetime
-    kind: str
-    by: str | None
-    details: dict[str, Detail]
-
-
 def note_event(session: Session, now: datetime, kind: str, by: str | None, **details: Detail) -> None:
     """Add an event to the log."""
-    session.add(EventRow(at=now, kind=kind, assessor=by, details=details))
+    session.add(schema.EventRow(at=now, kind=kind, assessor=by, details=details))
 
 
 @dataclass(frozen=True)
@@ -176,10 +157,12 @@ class People:
             session.execute(delete(PersonRow).where(PersonRow.assessor_id == row.id))
             mine = AssignmentRow.assessor_id == row.id
             if self.study.keep_grades:
-                work = select(AssignmentRow.id).where(mine)
-                notes = update(PresentationRow).where(PresentationRow.assignment_id.in_(work)).values(note=None)
+                shown = schema.PresentationRow.assignment_id.in_(select(AssignmentRow.id).where(mine))
+                notes = update(schema.PresentationRow).where(shown).values(note=None)
                 session.execute(notes.execution_options(synchronize_session=False))
-                released = update(AssignmentRow).where(mine, AssignmentRow.state == OPEN).values(state=RELEASED)
+                released = (
+                    update(AssignmentRow).where(mine, AssignmentRow.state == schema.OPEN).values(state=schema.RELEASED)
+                )
                 session.execute(released.execution_options(synchronize_session=False))
                 # A new name: sessions, logs and earlier exports no longer lead from the person to the grades.
                 row.name, row.deleted_at, row.session, row.administrator = random_name(), now, row.session + 1, False
@@ -188,11 +171,10 @@ class People:
                 session.delete(row)
             note_event(session, now, "person deleted", None if by == name else by)
 
-    def events(self, most: int = 100) -> list[Event]:
+    def events(self, most: int = 100) -> list[schema.EventRow]:
         """The last actions of administrators, newest first."""
         with self.database.read() as session:
-            rows = session.scalars(select(EventRow).order_by(EventRow.id.desc()).limit(most))
-            return [Event(row.at, row.kind, row.assessor, row.details) for row in rows]
+            return list(session.scalars(select(schema.EventRow).order_by(schema.EventRow.id.desc()).limit(most)))
 
     def _set(self, name: str, what: str, *, value: bool, by: str | None) -> None:
         with self.database.write() as session:

@@ -96,18 +96,6 @@ VALID_DAYS = 30
 MOST_PLACES = 10_000
 
 
-class Invitation(NamedTuple):
-    """An invitation as administrators see it, without its code, of which only the hash is kept."""
-
-    number: int
-    places: int
-    taken: int
-    administrator: bool
-    created_at: datetime
-    expires_at: datetime | None
-    withdrawn: bool
-
-
 class Welcome(NamedTuple):
     """A signed-in account and, the first time, a return code for other devices."""
 
@@ -140,19 +128,11 @@ class Invitations:
             note_event(session, now, "invited", by, places=places, administrator=administrator)
         return code
 
-    def all(self) -> list[Invitation]:
+    def all(self) -> list[InvitationRow]:
         """All invitations, newest first, without return codes."""
+        wanted = select(InvitationRow).where(InvitationRow.assessor_id.is_(None))
         with self.database.read() as session:
-            rows = session.scalars(
-                select(InvitationRow).where(InvitationRow.assessor_id.is_(None)).order_by(InvitationRow.id.desc())
-            )
-            return [
-                Invitation(
-                    *(row.id, row.places, row.taken, row.administrator, row.created_at, row.expires_at),
-                    withdrawn=row.withdrawn_at is not None,
-                )
-                for row in rows
-            ]
+            return list(session.scalars(wanted.order_by(InvitationRow.id.desc())))
 
     def withdraw(self, number: int, by: str | None = None) -> None:
         """Invalidate a code; accounts made with it stay."""

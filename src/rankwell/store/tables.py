@@ -49,26 +49,22 @@ class Moment(TypeDecorator[datetime]):
         return None if value is None else value.replace(tzinfo=UTC)
 
 
-class StorableText(TypeDecorator[str]):
+class StorableText(TypeDecorator[Any]):
     """Text that every database takes."""
 
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 -- SQLAlchemy's signature
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 -- SQLAlchemy's signature
         """Replace what PostgreSQL refuses."""
-        return None if value is None else storable(value)
+        return storable(value)
 
 
-class StorableJSON(TypeDecorator[Any]):
+class StorableJSON(StorableText):
     """JSON whose texts every database takes."""
 
     impl = JSON
     cache_ok = True
-
-    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 -- SQLAlchemy's signature
-        """Replace what PostgreSQL refuses."""
-        return storable(value)
 
 
 class Table(DeclarativeBase):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
@@ -26,15 +25,6 @@ class Record:
     reference: Reference
 
 
-class Source(NamedTuple):
-    """An imported file."""
-
-    id: int
-    name: str
-    records: int
-    at: datetime
-
-
 class Records:
     """Read access to a project's records."""
 
@@ -46,11 +36,10 @@ class Records:
         with self._database.read() as session:
             return session.scalar(select(func.max(RecordRow.id))) or 0
 
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[ImportRow]:
         """The imported files."""
         with self._database.read() as session:
-            rows = session.scalars(select(ImportRow).order_by(ImportRow.id))
-            return [Source(row.id, row.name, row.records, row.at) for row in rows]
+            return list(session.scalars(select(ImportRow).order_by(ImportRow.id)))
 
     def get(self, number: int) -> Record | None:
         """The record of that number, or None."""
@@ -119,36 +108,26 @@ def _reference(stored: dict[str, Any]) -> Reference:
 DOUBTFUL, APART = "to confirm", "kept apart"
 
 
-class Repeat(NamedTuple):
-    """A record and the earlier one that it repeats or may repeat."""
-
-    record: int
-    original: int
-    why: str
-    state: str
-
-
 class Duplicates:
     """The duplicates of a project. Certain ones are not screened; doubtful ones are until someone confirms them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def all(self) -> list[Repeat]:
+    def all(self) -> list[DuplicateRow]:
         """All duplicates, unconfirmed ones first, then by record."""
         with self._database.read() as session:
-            rows = session.scalars(select(DuplicateRow).order_by(DuplicateRow.record)).all()
-        found = [Repeat(row.record, row.original, row.why, row.state) for row in rows]
-        return sorted(found, key=lambda pair: (pair.state != DOUBTFUL, pair.record))
+            pairs = session.scalars(select(DuplicateRow)).all()
+        return sorted(pairs, key=lambda pair: (pair.state != DOUBTFUL, pair.record))
 
     def by_source(self) -> dict[int, Counter[str]]:
         """Number of duplicates of each imported file by state."""
         rows = select(RecordRow.source, DuplicateRow.state).join(RecordRow, DuplicateRow.record == RecordRow.id)
-        found: defaultdict[int, Counter[str]] = defaultdict(Counter)
+        counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
         with self._database.read() as session:
             for source, state in session.execute(rows):
-                found[source][state] += 1
-        return dict(found)
+                counts[source][state] += 1
+        return dict(counts)
 
     def set_aside(self) -> frozenset[int]:
         """The numbers of the records that are not screened."""
