@@ -52,7 +52,7 @@ class Moment(TypeDecorator[datetime]):
 class StorableText(TypeDecorator[Any]):
     """Text that every database takes."""
 
-    impl = Text
+    impl: Any = Text
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ARG002 -- SQLAlchemy's signature
