@@ -120,7 +120,7 @@ def _without_accents(text: str) -> str:
     return "".join(character for character in parts if not unicodedata.combining(character))
 
 
-kernels = Kernels("rankwell.reviews.gestalt_kernel")
+kernels = Kernels("rankwell.reviews.kernels")
 
 
 def gestalt(a: str, b: str) -> float:

@@ -81,10 +81,8 @@ class LinearRanker:
 
     def mean_average_precision(self, reviews: Sequence[LabelledReview]) -> float:
         """MAP over each review's own records."""
-        scores = {
-            review.name: dict(zip(review.docnos, self.scores(review).tolist(), strict=True)) for review in reviews
-        }
-        return evaluate(judgments_of_reviews(reviews), Run.from_dict(scores), ["AP"]).mean("AP")
+        run = ranked(reviews, lambda review: _fixed(self.scores(review)), "linear")
+        return evaluate(judgments_of_reviews(reviews), run, ["AP"]).mean("AP")
 
 
 def _pairs(review: LabelledReview) -> Iterable[str]:
@@ -110,7 +108,7 @@ Scorer: TypeAlias = Callable[[Mapping[int, bool]], Scores]
 Ranker: TypeAlias = Callable[[LabelledReview], Scorer]
 
 
-def learning(setting: Setting) -> Ranker:  # noqa: ARG001 -- it learns from the review's own decisions only
+def learning(_: Setting) -> Ranker:
     """Learns from every decision; before the first it ranks by similarity to the review's title."""
     return lambda review: Learner(review.records, review.topic).scores
 
@@ -131,7 +129,7 @@ def learning_and_reading(setting: Setting) -> Ranker:
     return of_review
 
 
-def by_topic(setting: Setting) -> Ranker:  # noqa: ARG001 -- there is nothing to learn
+def by_topic(_: Setting) -> Ranker:
     """BM25 of the review's title over its records; decisions change nothing."""
     return lambda review: _fixed(topic_scores(review.records, review.topic))
 
@@ -148,21 +146,12 @@ def linear(setting: Setting) -> Ranker:
 
 def by_chance(setting: Setting) -> Ranker:
     """A random order, new for other decisions: the cost of screening without a ranking."""
-
-    def of_review(review: LabelledReview) -> Scorer:
-        return lambda decisions: np.random.default_rng([setting.seed, *decisions]).random(len(review.records))
-
-    return of_review
+    generator = np.random.default_rng
+    return lambda review: lambda decisions: generator([setting.seed, *decisions]).random(len(review.records))
 
 
 RANKERS: Mapping[str, Callable[[Setting], Ranker]] = MappingProxyType(
-    {
-        "learner": learning,
-        "learner+bert": learning_and_reading,
-        "bm25": by_topic,
-        "linear": linear,
-        "random": by_chance,
-    }
+    {"learner": learning, "learner+bert": learning_and_reading, "bm25": by_topic, "linear": linear, "random": by_chance}
 )
 
 
