@@ -1,27 +1,13 @@
 """An open study: all operations of the application, the commands and the library on its database; and a new study.
 
-    store = open_store("study.db")                    # a file, or postgresql://USER@HOST/NAME
-    store.study                                       # Study: title, scale, guidelines (Markdown), consent, ...
-
-    store.invitations.invite(places=20) -> code       # shown once; .all(), .withdraw(number, by)
-    store.invitations.redeem(code, ip) -> Welcome(account, return_code)
-    store.sign_in.request_link(email, ip, code=None) -> token to mail, or None (say the same to the user)
-    store.sign_in.sign_in(token, ip) -> Account       # single use; behind a button, since mail programs open links
-
-    store.people.account(name) -> Account | None      # every request: compare account.session with the cookie's
-    store.people.consent(name), .set_english(name, level), .sign_out_everywhere(name), .delete(name, by)
-    store.people.accounts(), .address(name), .pause(name, by), .resume(name, by), .make_administrator(name, by),
-        .make_assessor(name, by), .events()
-
-    store.judging.begin(name) -> bool                 # new sets where no work is open
-    store.judging.task(name, assignment=None, position=None) -> Task | None
-    store.judging.give(name, assignment, position, grade or None, milliseconds=, note=) -> whether the query is done
-    store.judging.undo(name) -> Task | None; .can_undo(name), .note(name, assignment, position, text), .queries(name)
-
-    store.progress() -> StudyProgress                 # totals, and a row for each query and assessor
-    store.grades() -> Grades                          # the plain columns that labels and agreement take
-    store.answers() -> list[Answered]                 # all publishable properties of each answer
-    store.originals() -> Judgments                    # the earlier judgments of the pool
+    store = open_store("study.db")                     # a file, or postgresql://USER@HOST/NAME
+    code = store.invitations.invite(places=20)         # shown once
+    name = store.invitations.redeem(code, ip).account.name  # or by mail: store.sign_in
+    store.people.consent(name)
+    store.judging.begin(name)                          # gives them queries
+    task = store.judging.task(name)
+    store.judging.give(name, task.assignment, task.position, grade)
+    store.progress(), store.grades(), store.answers()  # what came of it
 
 Assessors have random names. Methods raise `AssessError`s (`NotThereError`, `PausedError`,
 `NoConsentError`, `TooManyAttemptsError`) and `ParameterError`s; all may be called from many threads at once.

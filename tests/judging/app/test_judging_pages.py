@@ -8,7 +8,8 @@ import pytest
 from visitor import Visitor
 
 from rankwell.apps.assess.application import create_application
-from rankwell.apps.assess.site import grade_keys, only_ends_named
+from rankwell.apps.assess.judging_pages import only_ends_named
+from rankwell.apps.assess.site import grade_keys
 from rankwell.judging.store import Store
 from rankwell.judging.study import SCALES
 from studies import make_study

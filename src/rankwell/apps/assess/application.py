@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from fastapi import FastAPI, Request
+from starlette.responses import RedirectResponse, Response
+
+from rankwell.apps.assess import administration, entrance, judging_pages
+from rankwell.apps.assess.site import StudySite
 from rankwell.apps.web import Pages, Postbox, Sessions, mail_settings, normalised_address, secret_key
-from rankwell.core import MissingExtraError, ParameterError
+from rankwell.apps.web.application import new_application, serve
+from rankwell.apps.web.visits import LATER
+from rankwell.core import ParameterError
 from rankwell.judging.store import Store
 from rankwell.judging.study import AssessError, NoConsentError, NotThereError, PausedError, TooManyAttemptsError
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-
 HERE = Path(__file__).parent
-STATUSES = {
-    NotThereError: 404,
-    PausedError: 403,
-    TooManyAttemptsError: 429,
-    AssessError: 409,
-    ParameterError: 422,
-}
+STATUSES = {NotThereError: 404, TooManyAttemptsError: 429, AssessError: 409, ParameterError: 422}
+ELSEWHERE: dict[type[Exception], str] = {NoConsentError: "/welcome", PausedError: "/"}
 
 
 def create_application(
@@ -42,13 +37,6 @@ def create_application(
     `secure` restricts cookies to HTTPS (default: by `base_url`); without a postbox people sign in by
     invitation only; `describe` publishes the OpenAPI description, for tests.
     """
-    try:
-        from rankwell.apps.assess import administration, entrance, judging_pages
-        from rankwell.apps.assess.site import StudySite
-        from rankwell.apps.web.application import new_application
-    except ImportError as error:
-        raise MissingExtraError("the judging pages", extra="assess") from error
-
     base_url, root, https = checked_address(base_url)
     sessions = Sessions(key, name="rankwell-assess", secure=https if secure is None else secure, path=root or "/")
     pages = Pages(sessions, templates=[HERE / "templates"], static=[HERE / "static"], root=root)
@@ -71,15 +59,10 @@ def checked_address(base_url: str) -> tuple[str, str, bool]:
 
 def _answer_errors(app: FastAPI, pages: Pages) -> None:
     """Show a study's errors as pages."""
-    from starlette.responses import RedirectResponse
-
-    from rankwell.apps.web.visits import LATER
 
     def refused(request: Request, error: Exception) -> Response:
-        if isinstance(error, NoConsentError):
-            return RedirectResponse(pages.url("/welcome"), 303)
-        if isinstance(error, PausedError):
-            return RedirectResponse(pages.url("/"), 303)
+        if type(error) in ELSEWHERE:
+            return RedirectResponse(pages.url(ELSEWHERE[type(error)]), 303)
         status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
         told = str(error)[:1].upper() + str(error)[1:] + "." if status == STATUSES[AssessError] else None
         response = pages.error(request, status, words=told)
@@ -105,10 +88,6 @@ def run(
     tell: Callable[[str], None] = print,
 ) -> None:
     """Serve a study until it is stopped; `tell` gets the address and the administrator's link."""
-    try:
-        from rankwell.apps.web.application import serve
-    except ImportError as error:
-        raise MissingExtraError("serving a study", extra="assess") from error
     address, _, https = checked_address(base_url or f"http://{f'[{host}]' if ':' in host else host}:{port}")
     settings = mail_settings()
     postbox = None if settings is None else Postbox(settings)

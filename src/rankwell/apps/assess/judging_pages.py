@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Path
 from starlette.responses import Response
 
-from rankwell.apps.assess.site import Visit, check_assessor, lay_out, only_ends_named
+from rankwell.apps.assess.site import Visit, check_assessor
 from rankwell.judging.judging import LONGEST_NOTE, Task
 
 UNSURE, NOTE = "unsure", "note"  # answers of a form other than grades
@@ -108,3 +110,76 @@ def _passage(visit: Visit, task: Task, *, saved: str | None = None, undone: bool
         undone=undone,
         longest_note=LONGEST_NOTE,
     )
+
+
+def only_ends_named(names: Iterable[tuple[int, str]]) -> bool:
+    """Whether a scale names only its first and last grade: then the names are shown beside the grades."""
+    first, *between, last = [name != str(grade) for grade, name in names]
+    return first and last and bool(between) and not any(between)
+
+
+TITLE = "title"
+WORD = re.compile(r"\w+(?:['’-]\w+)*")  # noqa: RUF001 -- texts have both kinds of apostrophe
+BREAK = re.compile(r"\n[^\S\n]*\n\s*")
+SHORTEST = 2  # characters of a highlighted word
+# Words of a query that are not highlighted.
+PLAIN_TEXT = """
+a about an and are as at be by can could did do does for from had has have how i if in into is it its of on or should so
+than that the their them then there these they this to was were what when where which who whom whose why will with would
+you your
+"""
+PLAIN = frozenset(PLAIN_TEXT.split())
+
+
+class PassagePiece(NamedTuple):
+    """A piece of text, highlighted or not."""
+
+    text: str
+    marked: bool
+
+
+Paragraph = tuple[PassagePiece, ...]
+
+
+class PassageSection(NamedTuple):
+    """One text of a passage with its name, which is shown where there are several."""
+
+    name: str
+    paragraphs: tuple[Paragraph, ...]
+
+
+class PassageReading(NamedTuple):
+    """A passage laid out: its title (empty where it has none) and its other texts."""
+
+    title: Paragraph
+    sections: tuple[PassageSection, ...]
+
+
+def lay_out(passage: Mapping[str, str], query: str, *, mark: bool) -> PassageReading:
+    """The passage in paragraphs. Nothing in it is markup: templates escape every piece."""
+    words = query_words(query) if mark else frozenset()
+    texts = {name: text for name, text in passage.items() if text.strip()}
+    title = texts.pop(TITLE, "") if len(texts) > 1 else ""
+    sections = tuple(
+        PassageSection(name, tuple(tuple(_pieces(part, words)) for part in BREAK.split(text.strip())))
+        for name, text in texts.items()
+    )
+    return PassageReading(tuple(_pieces(title, words)), sections)
+
+
+def query_words(query: str) -> frozenset[str]:
+    """The words of a query to highlight, in lower case."""
+    found = (word.casefold() for word in WORD.findall(query))
+    return frozenset(word for word in found if len(word) >= SHORTEST and word not in PLAIN)
+
+
+def _pieces(text: str, words: frozenset[str]) -> Iterator[PassagePiece]:
+    end = 0
+    for match in WORD.finditer(text) if words else ():
+        if match[0].casefold() in words:
+            if match.start() > end:
+                yield PassagePiece(text[end : match.start()], marked=False)
+            yield PassagePiece(match[0], marked=True)
+            end = match.end()
+    if end < len(text):
+        yield PassagePiece(text[end:], marked=False)

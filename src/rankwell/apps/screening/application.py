@@ -6,16 +6,16 @@ import ipaddress
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fastapi import FastAPI
+
+from rankwell.apps.screening import project_pages, screening_pages
+from rankwell.apps.screening.site import ClosedError, ProjectSite
 from rankwell.apps.web import Pages, Sessions, Signer, secret_key
-from rankwell.core import MissingExtraError, ParameterError
+from rankwell.apps.web.application import new_application, serve
+from rankwell.core import ParameterError
 from rankwell.reviews.screening.ranking import LiveRanking
 from rankwell.reviews.screening.store import Project
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
 
 HERE = Path(__file__).parent
 LARGEST_UPLOAD = 64 * 1024 * 1024
@@ -29,13 +29,6 @@ def create_application(
 
     `model` (BERT) encodes the records in the background; `describe` publishes the OpenAPI description, for tests.
     """
-    try:
-        from rankwell.apps.screening import project_pages, screening_pages
-        from rankwell.apps.screening.site import ClosedError, ProjectSite
-        from rankwell.apps.web.application import new_application
-    except ImportError as error:
-        raise MissingExtraError("the screening pages", extra="reviews") from error
-
     # Browsers send a host's cookies to all of its ports: two projects at once must not share a name.
     sessions = Sessions(key, name=f"rankwell-screen-{project.key}", secure=secure)
     pages = Pages(sessions, templates=[HERE / "templates"], static=[HERE / "static"])
@@ -67,10 +60,6 @@ def run(
     tell: Callable[[str], None] = print,
 ) -> None:
     """Serve a project until it is stopped; `tell` gets each reviewer's link, `model` encodes in the background."""
-    try:
-        from rankwell.apps.web.application import serve
-    except ImportError as error:
-        raise MissingExtraError("serving a screening project", extra="reviews") from error
     app = create_application(project, key=secret_key(), model=model)
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     tell(f"{project.settings.title}: {project.records.count():,} records")

@@ -18,7 +18,7 @@ from rankwell.evaluation.significance.interval import Interval, t_interval
 from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart, Text
 from rankwell.report.pictures import Line, Picture, lines
 from rankwell.report.table import Cell
-from rankwell.reviews.pubmed.ranker import top_share
+from rankwell.reviews.pubmed.client import top_share
 from rankwell.reviews.screening.effort import AGAIN, Effort, check_recall, recall_curve, simulate, starts
 from rankwell.reviews.screening.labelled import LabelledReview, Setting, judgments_of_reviews
 from rankwell.reviews.screening.rankers import Ranker, by_run
