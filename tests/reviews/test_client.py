@@ -331,7 +331,8 @@ def test_a_title_is_searched_for_as_plain_words(title: str, term: str) -> None:
 
 def test_a_cache_is_closed_while_threads_still_ask_it(tmp_path: Path) -> None:
     cache = AnswerCache(tmp_path)
-    cache.put({"term": "fever"}, b"x" * 100_000)
+    request = {"term": "fever"}
+    cache.sort(cache.receive(request, b"raw"), [(request, b"x" * 100_000)])
 
     def ask() -> int:
         count = 0

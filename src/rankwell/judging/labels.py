@@ -92,13 +92,8 @@ def lowest_in_doubt(answers: Answers, lowest: int) -> int:
     return lowest if in_doubt else ceiled_median(left)
 
 
-def median_of_the_rest(answers: Answers, lowest: int) -> int:  # noqa: ARG001 -- as the other rule
-    """The ceiled median of the given answers."""
-    return ceiled_median(answers.grades)
-
-
 MISSING_RULES: MappingProxyType[str, Callable[[Answers, int], int]] = MappingProxyType(
-    {"lowest": lowest_in_doubt, "median": median_of_the_rest}
+    {"lowest": lowest_in_doubt, "median": lambda answers, _lowest: ceiled_median(answers.grades)}
 )
 
 
@@ -202,7 +197,10 @@ def make_labels(
     if confirmed is None:
         confirmed = original is not None
     counted = grades.only(english=rules.english)
-    _check_scale(counted, rules.lowest)
+    given = min((grade for grade in counted.grades if grade is not None), default=rules.lowest)
+    if given < rules.lowest:
+        expected = f"none below {rules.lowest}, the lowest of the scale (`lowest` says another)"
+        raise ParameterError("grades", expected=expected, found=given)
     found = panels(counted, rules.complete)
     strictest = max(rules.thresholds.values())
     fates = {
@@ -238,11 +236,3 @@ def _judgments(kept: Mapping[str, Panel], original: Judgments, label: Callable[.
             if grade is not None:
                 rows.append((qid, docno, int(grade)))
     return Judgments(rows)
-
-
-def _check_scale(grades: Grades, lowest: int) -> None:
-    given = min((grade for grade in grades.grades if grade is not None), default=lowest)
-    if given < lowest:
-        raise ParameterError(
-            "grades", expected=f"none below {lowest}, the lowest of the scale (`lowest` says another)", found=given
-        )

@@ -72,25 +72,12 @@ def pool_of_runs(runs: Iterable[Run], depth: int) -> Pool:
     return {qid: dict(sorted(ranks.items(), key=lambda item: (item[1], item[0]))) for qid, ranks in best.items()}
 
 
-def pool_of_lists(lists: Mapping[str, Sequence[str]]) -> Pool:
-    """The pool of listed passages; a passage's rank is its place in the list."""
-    return {qid: {docno: rank for rank, docno in enumerate(docnos, 1)} for qid, docnos in lists.items()}
-
-
 def only_unjudged(pool: Pool, judgments: Judgments) -> Pool:
     """The unjudged passages of the pool, for queries with any judgment."""
     return {
         qid: {docno: rank for docno, rank in passages.items() if docno not in judgments[qid]}
         for qid, passages in pool.items()
         if qid in judgments
-    }
-
-
-def with_known(pool: Pool, judgments: Judgments) -> Pool:
-    """The pool with all known relevant passages of its queries added."""
-    return {
-        qid: passages | {docno: None for docno in judgments.relevant(qid) if docno not in passages}
-        for qid, passages in pool.items()
     }
 
 
@@ -142,7 +129,7 @@ def scan_collection(source: str, wanted: frozenset[str], reading: Reading) -> It
 def _pool(file: StudyFile, originals: Judgments, reading: Reading) -> tuple[Pool, Mapping[str, str]]:
     """The pool of the sampled queries, and their strata."""
     if file.pool:
-        return pool_of_lists(file.pool), {}
+        return {qid: {docno: rank for rank, docno in enumerate(of, 1)} for qid, of in file.pool.items()}, {}
     if not file.runs:
         raise RankwellError(f"{file.path}: expected runs, or a table [pool], found neither")
     if file.only_unjudged and not file.qrels:
@@ -159,7 +146,8 @@ def _pool(file: StudyFile, originals: Judgments, reading: Reading) -> tuple[Pool
             raise RankwellError(f"{file.path}: {error}") from error
         pool = {qid: pool[qid] for qid in drawn}
     if file.add_known:
-        pool = with_known(pool, originals)
+        known = {qid: {docno: of.get(docno) for docno in originals.relevant(qid)} for qid, of in pool.items()}
+        pool = {qid: passages | known[qid] for qid, passages in pool.items()}
     return (only_unjudged(pool, originals) if file.only_unjudged else pool), by_query
 
 
@@ -212,7 +200,8 @@ def create_study(
     except ImportError as error:
         raise MissingExtraError("a study's database", extra="assess") from error
     given = {"queries": queries, "collection": collection}
-    replaced = {name: _from_here(source) for name, source in given.items() if source is not None}
+    here = {name: Path(source) for name, source in given.items() if source is not None}
+    replaced = {name: str(path.absolute()) if path.exists() else given[name] for name, path in here.items()}
     read = read_study_file(file).model_copy(update=replaced)
     return Store(write_study_database(read.study, read_material(read, documents, reading), database))
 
@@ -224,8 +213,3 @@ def open_study(database: Path | str) -> Store:
     except ImportError as error:
         raise MissingExtraError("a study's database", extra="assess") from error
     return open_store(database)
-
-
-def _from_here(source: str) -> str:
-    path = Path(source)
-    return str(path.absolute()) if path.exists() else source

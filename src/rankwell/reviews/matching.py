@@ -58,7 +58,10 @@ def author_names(authors: str) -> list[str]:
     parts = [part.strip() for part in text.split(";") if part.strip(" ,.")]
     if len(parts) > 1 and all("," not in part or _is_surname_first(part) for part in parts):
         return parts
-    if len(parts) == 1 and _is_surname_first(parts[0]) and len(_capitalised(parts[0].partition(",")[0])) == 1:
+    surname = (
+        [word for word in parts[0].partition(",")[0].split() if not word.islower()] if parts else []
+    )  # no `van der`
+    if len(parts) == 1 and _is_surname_first(parts[0]) and len(surname) == 1:
         return parts
     return [name for part in parts for name in _by_commas(part)]
 
@@ -78,11 +81,6 @@ def _is_surname_first(part: str) -> bool:
     """`Antonicelli, Roberto` is one author; `Varma TR, Curzen P` are two."""
     before, _, after = part.partition(",")
     return bool(after.strip()) and "," not in after and not INITIALS.fullmatch(before.strip().rpartition(" ")[2])
-
-
-def _capitalised(text: str) -> list[str]:
-    """The words without particles such as `van der`."""
-    return [word for word in text.split() if not word.islower()]
 
 
 def _parts(name: str, *, full_names: bool) -> tuple[str, str]:

@@ -213,14 +213,11 @@ class PubMedRanker(Stage):
         for qid in run.qids:
             found = self.client.search(title_term(run.queries[qid].text(self.query_field)), self.k)
             articles = self.client.fetch(found.ids)
-            old = [pmid for pmid in found.ids if not self._is_newer(articles.get(pmid), qid)]
+            dates = {pmid: str(article.metadata.get("date", "")) for pmid, article in articles.items()}
+            old = [pmid for pmid in found.ids if not is_newer(dates.get(pmid, ""), self.dates.get(qid, ""))]
             scores[qid] = dict(zip(old, falling(len(old)).tolist(), strict=True))
             documents |= {pmid: articles[pmid] for pmid in old if pmid in articles}
         return Run.from_dict(scores, tag="PubMed", queries=run.queries, documents=documents)
-
-    def _is_newer(self, article: Document | None, qid: str) -> bool:
-        published = "" if article is None else str(article.metadata.get("date", ""))
-        return is_newer(published, self.dates.get(qid, ""))
 
 
 def is_newer(published: str, than: str) -> bool:
