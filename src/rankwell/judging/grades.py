@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -47,11 +48,10 @@ class Grades:
         lengths = {field.name: len(getattr(self, field.name)) for field in fields(self)}
         if len(set(lengths.values())) > 1:
             raise ParameterError("grades", expected="columns of one length", found=lengths)
-        answered: set[tuple[str, str, str]] = set()
-        for answer in zip(self.qids, self.docnos, self.assessors, strict=True):
-            if answer in answered:
-                raise ParameterError("grades", expected="one answer a query, passage and assessor", found=answer)
-            answered.add(answer)
+        answers = Counter(zip(self.qids, self.docnos, self.assessors, strict=True))
+        if answers and answers.total() > len(answers):
+            twice = answers.most_common(1)[0][0]
+            raise ParameterError("grades", expected="one answer a query, passage and assessor", found=twice)
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str, str, int | None] | GivenGrade]) -> Grades:
@@ -64,8 +64,7 @@ class Grades:
 
     def rows(self) -> Iterator[GivenGrade]:
         """The answers, one at a time."""
-        columns = (self.qids, self.docnos, self.assessors, self.grades, self.seconds, self.english)
-        return (GivenGrade(*row) for row in zip(*columns, strict=True))
+        return map(GivenGrade, self.qids, self.docnos, self.assessors, self.grades, self.seconds, self.english)
 
     def only(self, *, english: int | None = None) -> Grades:
         """Without the assessors whose level of English is below `english`; unknown levels stay."""

@@ -239,11 +239,6 @@ class Judging:
             _change(session, given.id, newest.position, shown_at=now)
             return self._task(session, work, newest.position)
 
-    def can_undo(self, assessor: str) -> bool:
-        """Whether there is an answer to undo."""
-        with self.database.read() as session:
-            return _newest_answer(session, acting_assessor(session, assessor)) is not None
-
     @cached_property
     def _queries(self) -> tuple[int, ...]:
         """The ids of all queries, which do not change while a study runs."""

@@ -291,7 +291,7 @@ def _verdict(experiments: Experiments, marks: str) -> list[Part]:
 def _experiments(experiments: Experiments, marks: str) -> list[Part]:
     return [
         Heading("Old labels against new"),
-        *(TablePart(experiment_table(one, marks)) for one in experiments.of_labels),
+        *(TablePart(experiment_table(one, marks)) for one in experiments.all if one.first == ORIGINAL),
         Heading("Run against run"),
         *(TablePart(experiment_table(one, marks)) for one in experiments.of_runs),
     ]

@@ -51,7 +51,6 @@ class Store:
             if row is None:
                 raise RankwellError(f"{database.name}: expected a study, found none{schema.STUDY.way_out}")
             self.study = Study.from_json(row.settings)
-            self.created_at = row.created_at
         self.invitations = Invitations(database, clock)
         self.sign_in = SignIn(database, self.study, clock)
         self.people = People(database, self.study, clock)

@@ -7,7 +7,6 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +111,7 @@ class ReviewCollection:
         own = {review: grades for review, grades in self.labels.items() if self.splits[review] == split}
         return Judgments.from_dict(own)
 
-    @cached_property
+    @property
     def verdicts(self) -> Counter[Verdict]:
         """Number of studies by verdict: found, not found, ambiguous."""
         return Counter(study.match.verdict for study in self.studies)

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rankwell.core import FormatError, RankwellError
-from rankwell.core.errors import Phrase
+from rankwell.core.errors import FormatError, Phrase, RankwellError
 from rankwell.reviews import ris
 from rankwell.reviews.matching import author_names
 from rankwell.reviews.ris import Reference, Tagged, doi_in, exact_date, year_in

@@ -12,8 +12,7 @@ import orjson
 from rankwell.collections.formats.delimited import header, table_rows
 from rankwell.collections.lines import head, whole_text
 from rankwell.collections.reading import Reading
-from rankwell.core import FormatError, RankwellError
-from rankwell.core.errors import Phrase
+from rankwell.core.errors import FormatError, Phrase, RankwellError
 from rankwell.reviews.ris import exact_date, read_ris, year_in
 
 

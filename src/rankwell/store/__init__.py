@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rankwell.store.database import Database, open_database
+from rankwell.store.database import Database, database_url, open_database
 from rankwell.store.migrations import Schema
 from rankwell.store.tables import Table, moment, new_metadata, storable
 
-__all__ = ["Database", "Schema", "Table", "moment", "new_metadata", "open_database", "storable"]
+__all__ = ["Database", "Schema", "Table", "database_url", "moment", "new_metadata", "open_database", "storable"]

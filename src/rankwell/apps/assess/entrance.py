@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from rankwell.apps.assess.site import Visit, check_assessor
 from rankwell.apps.web import Mail, markdown, normalised_address
-from rankwell.judging.people import Account
 from rankwell.judging.schema import DONE, OPEN
 from rankwell.judging.study import ENGLISH_LEVELS, NotThereError
 
@@ -75,7 +74,8 @@ def use_link(visit: Visit, token: Annotated[str, Form(max_length=200)]) -> Respo
         account = visit.store.sign_in.sign_in(token, place)
     except NotThereError:
         raise HTTPException(410) from None
-    return _let_in(visit, account)
+    visit.begin(account.name, account.session)
+    return visit.go("/")
 
 
 @router.post("/sign-in/code")
@@ -86,7 +86,10 @@ def use_code(visit: Visit, code: Code) -> Response:
         welcome = visit.store.invitations.redeem(code, place)
     except NotThereError:
         return _ways(visit, 403, problem="This code is not valid, or not valid any more.")
-    return _let_in(visit, *welcome)
+    visit.begin(welcome.account.name, welcome.account.session)
+    if welcome.return_code is None:
+        return visit.go("/")
+    return visit.show("return_code.html", return_code=welcome.return_code)  # only here
 
 
 @router.post("/sign-out")
@@ -99,12 +102,6 @@ def sign_out(visit: Visit) -> Response:
 def _ways(visit: Visit, status: int = 200, *, code: str = "", problem: str | None = None, email: str = "") -> Response:
     by_mail = visit.site.postbox is not None
     return visit.show("sign_in.html", status, by_mail=by_mail, code=code, problem=problem, email=email)
-
-
-def _let_in(visit: Visit, account: Account, return_code: str | None = None) -> Response:
-    """Start a new session; a return code is shown only here."""
-    visit.begin(account.name, account.session)
-    return visit.go("/") if return_code is None else visit.show("return_code.html", return_code=return_code)
 
 
 @router.get("/")

@@ -156,15 +156,9 @@ class Sessions:
 
     def write(self, response: Response, session: Session) -> None:
         """Set the session cookie, HttpOnly and SameSite."""
-        value = json.dumps(astuple(session), separators=(",", ":")).encode()
+        value = self._signer.sign(json.dumps(astuple(session), separators=(",", ":")).encode())
         response.set_cookie(
-            self.cookie,
-            self._signer.sign(value),
-            max_age=LIFETIME,
-            path=self.path,
-            secure=self.secure,
-            httponly=True,
-            samesite="lax",
+            self.cookie, value, LIFETIME, path=self.path, secure=self.secure, httponly=True, samesite="lax"
         )
 
     def token(self, session: Session) -> str:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError
-from rankwell.core.errors import Phrase
+from rankwell.core.errors import ParameterError, Phrase
 from rankwell.reviews.screening.labelled import FEWEST_INCLUDED, LabelledReview, Labels
 from rankwell.reviews.screening.learner import Scores
 from rankwell.reviews.screening.rankers import Scorer

@@ -10,8 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rankwell.core import Document, ParameterError, Queries, Run
-from rankwell.core.errors import RankwellError
+from rankwell.core import Document, ParameterError, Queries, RankwellError, Run
 from rankwell.evaluation import evaluate
 from rankwell.index import Index, IndexWriter
 from rankwell.models.linear.scorer import LinearModel
@@ -141,7 +140,14 @@ def linear(setting: Setting) -> Ranker:
         setting.notes.extend(notes)
         return lambda review: _fixed(ranker.scores(review))
     setting.notes.append("linear: there is no training split, so each review is ranked by a model of the other reviews")
-    return lambda review: _fixed(_left_out(review, setting.reviews).scores(review))
+
+    def without_it(review: LabelledReview) -> Scorer:
+        others = [other for other in setting.reviews if other.name != review.name]
+        if not others:
+            raise ParameterError("linear", expected="another review to train on", found=[review.name])
+        return _fixed(LinearRanker().fitted(others).scores(review))
+
+    return without_it
 
 
 def by_chance(setting: Setting) -> Ranker:
@@ -177,13 +183,6 @@ def ranked(reviews: Sequence[LabelledReview], ranker: Ranker, tag: str) -> Run:
     """A run of every review's own records in the ranker's order, before any decision."""
     rows = ((review, ranker(review)({}).tolist()) for review in reviews)
     return Run.from_dict({review.name: dict(zip(review.docnos, of, strict=True)) for review, of in rows}, tag=tag)
-
-
-def _left_out(review: LabelledReview, reviews: Sequence[LabelledReview]) -> LinearRanker:
-    others = [other for other in reviews if other.name != review.name]
-    if not others:
-        raise ParameterError("linear", expected="another review to train on", found=[review.name])
-    return LinearRanker().fitted(others)
 
 
 def _fixed(scores: Scores) -> Scorer:

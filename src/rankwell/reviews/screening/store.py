@@ -20,8 +20,7 @@ from rankwell.reviews.screening import decisions, tables
 from rankwell.reviews.screening.decisions import SET_ASIDE, Decisions, Outcomes, count_change
 from rankwell.reviews.screening.duplicates import Duplicate, find_duplicates
 from rankwell.reviews.screening.tables import DuplicateRow, ImportRow, ProjectRow, RecordRow, ReviewerRow, changing
-from rankwell.store import Database, moment, open_database
-from rankwell.store.database import database_url
+from rankwell.store import Database, database_url, moment, open_database
 
 MOST_REVIEWERS = 2
 MOST_REASONS = 50
@@ -61,14 +60,11 @@ class Records:
 
     def several(self, numbers: Sequence[int]) -> list[Record]:
         """The records of these numbers, in their order, without missing ones."""
-        records = {record.id: record for record in self._read(RecordRow.id.in_(numbers))}
+        records = {record.id: record for record in self.all(RecordRow.id.in_(numbers))}
         return [records[number] for number in numbers if number in records]
 
-    def all(self) -> list[Record]:
-        """All records by number."""
-        return self._read()
-
-    def _read(self, *conditions: ColumnElement[bool]) -> list[Record]:
+    def all(self, *conditions: ColumnElement[bool]) -> list[Record]:
+        """All records by number, or those that meet the conditions."""
         wanted = select(RecordRow.id, RecordRow.reference).where(*conditions).order_by(RecordRow.id)
         with self._database.read() as session:
             return [Record(number, _reference(stored)) for number, stored in session.execute(wanted)]
@@ -95,22 +91,15 @@ class Records:
             return set(session.scalars(found))
 
 
-def add_records(session: Session, name: str, references: Sequence[Reference], first: int) -> None:
-    """Add a file's references under the numbers from `first` on, within the caller's transaction."""
+def _add_records(session: Session, name: str, references: Sequence[Reference], first: int) -> None:
     source = ImportRow(name=name, records=len(references), at=moment())
     session.add(source)
     session.flush()
-    session.add_all(
-        RecordRow(id=first + place, source=source.id, title=of.title, abstract=of.abstract, reference=_stored(of))
-        for place, of in enumerate(references)
-    )
+    for number, of in enumerate(references, first):
+        searched = " ".join((*of.authors, of.journal, *of.keywords, of.doi, of.pmid))  # beside title and abstract
+        whole = {**asdict(of), "more_words": searched}
+        session.add(RecordRow(id=number, source=source.id, title=of.title, abstract=of.abstract, reference=whole))
     session.flush()
-
-
-def _stored(reference: Reference) -> dict[str, Any]:
-    """The whole reference for the database; `more_words` is further text to be searched."""
-    searched = " ".join((*reference.authors, reference.journal, *reference.keywords, reference.doi, reference.pmid))
-    return {**asdict(reference), "more_words": searched}
 
 
 def _reference(stored: dict[str, Any]) -> Reference:
@@ -159,7 +148,7 @@ class Duplicates:
         return True
 
 
-def add_duplicates(session: Session, found: Iterable[Duplicate]) -> None:
+def _add_duplicates(session: Session, found: Iterable[Duplicate]) -> None:
     """Add duplicates within the caller's transaction; record numbers are their places plus 1."""
     aside = select(DuplicateRow.record, DuplicateRow.original).where(DuplicateRow.state == SET_ASIDE)
     known: dict[int, int] = dict(session.execute(aside).all())
@@ -259,8 +248,8 @@ class Project:
                 if session.scalar(select(func.count()).select_from(RecordRow)) != len(known):
                     name = self.database.name
                     raise RankwellError(f"{name}: another program added records at the same time: try again")
-                add_records(session, file, references, len(known) + 1)
-                add_duplicates(session, found)
+                _add_records(session, file, references, len(known) + 1)
+                _add_duplicates(session, found)
         certain = sum(pair.certain for pair in found)
         return Imported(len(references), certain, len(found) - certain)
 
