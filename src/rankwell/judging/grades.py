@@ -193,8 +193,7 @@ def _once(path: Path, rows: Iterator[tuple[int, GivenGrade]], reading: Reading) 
             reading.problems.add(FormatError(path, number, expected=expected, found=found))
 
 
-SQLITE = b"SQLite format 3\x00"  # how its files begin
-ADDRESS = "://"
+SQLITE = "SQLite format 3\x00"  # how its files begin
 
 
 @dataclass(frozen=True)
@@ -215,24 +214,13 @@ class Gathered:
 
 def gather(source: Path | str, *, reading: Reading | None = None) -> Gathered:
     """Read a table of grades (TSV, CSV or JSON), or a database: its file, or an address such as postgresql://..."""
-    if ADDRESS in str(source) or _is_sqlite(Path(source)):
-        return _from_database(str(source))
+    if "://" in str(source) or head(Path(source)).startswith(SQLITE):
+        from rankwell.judging.opening import open_study
+
+        with open_study(source) as store:
+            scale, original = store.study.grades, store.originals()
+            wanted, texts = store.study.assessors_per_query, store.query_texts()
+            return Gathered(store.grades(), scale[0], scale[-1], wanted, original or None, texts)
     grades = read_grades(source, reading=reading)
     given = {grade for grade in grades.grades if grade is not None}
     return Gathered(grades, lowest=0 if 0 in given else 1, highest=max(given, default=1))
-
-
-def _is_sqlite(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(SQLITE)) == SQLITE
-
-
-def _from_database(where: str) -> Gathered:
-    from rankwell.judging.opening import open_study
-
-    with open_study(where) as store:
-        scale, original = store.study.grades, store.originals()
-        wanted, texts = store.study.assessors_per_query, store.query_texts()
-        return Gathered(store.grades(), scale[0], scale[-1], wanted, original or None, texts)

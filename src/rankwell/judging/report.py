@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ from rankwell.core import Judgments
 from rankwell.evaluation import parse_measure
 from rankwell.evaluation.query_groups import Groups, by_answer_type, by_length
 from rankwell.evaluation.significance import mark
-from rankwell.judging.agreement import Agreement, Assessor
+from rankwell.judging.agreement import Agreement, Quartiles
 from rankwell.judging.experiments import Experiment, ExperimentOutcome, Experiments
 from rankwell.judging.grades import Grades
 from rankwell.judging.labels import GRADED, ORIGINAL, LabelRules, Labels
@@ -68,12 +68,19 @@ def assessors_table(found: Agreement) -> Table:
         *(Column("grades above others", digits=2), Column("seconds", digits=1)),
         *(Column("25% under", digits=1), Column("25% over", digits=1)),
     ]
-    rows = [_assessor_row(assessor) for assessor in found.assessors]
+    rows: list[list[Cell]] = []
+    for one in found.assessors:
+        shares = (accord.share for accord in one.accord.values())
+        counts = (one.english, one.queries, one.graded, one.cannot_tell)
+        rows.append([one.id, *counts, *shares, one.lean, *_times(one.seconds)])
     if rows:
         graded, unsure = (sum(getattr(one, name) for one in found.assessors) for name in ("graded", "cannot_tell"))
-        low, median, high = found.seconds or (None, None, None)
-        rows.append(["all", None, None, graded, unsure, *([None] * (len(names) + 1)), median, low, high])
+        rows.append(["all", None, None, graded, unsure, *([None] * (len(names) + 1)), *_times(found.seconds)])
     return Table("Assessors", columns, rows)
+
+
+def _times(seconds: Quartiles | None) -> tuple[float | None, ...]:
+    return (seconds.median, seconds.low, seconds.high) if seconds else (None, None, None)
 
 
 def experiment_table(experiment: Experiment, marks: str = "stars") -> Table:
@@ -121,18 +128,10 @@ def _relevant(judged: Judgments, rel: int) -> list[Cell]:
     return [len(judged), judged.count, sum(counts), *ends]
 
 
-def _assessor_row(one: Assessor) -> list[Cell]:
-    low, median, high = one.seconds or (None, None, None)
-    shares: list[Cell] = [accord.share for accord in one.accord.values()]
-    return [one.id, one.english, one.queries, one.graded, one.cannot_tell, *shares, one.lean, median, low, high]
-
-
 def _outcome_row(outcome: ExperimentOutcome, marks: str) -> list[Cell]:
     found = outcome.found
-    ends = (found.interval.low, found.interval.high)
-    return [
-        str(outcome.measure), outcome.first, outcome.second, found.mean, *ends, found.p, mark(marks).of(found.p)
-    ]  # fmt: skip
+    means = (outcome.first, outcome.second, found.mean)
+    return [str(outcome.measure), *means, *found.interval, found.p, mark(marks).of(found.p)]
 
 
 CANNOT_TELL = "can't tell"
@@ -141,15 +140,20 @@ CANNOT_TELL = "can't tell"
 def assessment_pictures(grades: Grades, labels: Labels | None = None) -> dict[str, Picture]:
     """The pictures for which there are data, by file name."""
     pictures = {}
-    if len(grades):
+    pairs = set(zip(grades.assessors, grades.qids, strict=True))
+    people = {"x": "assessors", "y": "queries"}
+    if len(grades):  # as in the re-assessment study, figures 4.5 and 4.6
         pictures["grades"] = _grades(grades)
-        pictures["queries-per-assessor"] = _queries_per_assessor(grades)
-        pictures["assessors-per-query"] = _assessors_per_query(grades, "Assessors per query")
+        assessors, queries = zip(*pairs, strict=True)
+        done = {"x": "queries assessed", "y": "assessors"}
+        pictures["queries-per-assessor"] = _histogram(assessors, title="Queries per assessor", **done)
+        pictures["assessors-per-query"] = _histogram(queries, title="Assessors per query", **people)
     if any(level is not None for level in grades.english):
         pictures["english-levels"] = _english_levels(grades)
-    if labels is not None and labels.kept:
+    if labels is not None and labels.kept:  # as in figure 4.7
         kept = set(labels.kept)
-        pictures["assessors-per-kept-query"] = _assessors_per_query(grades, "Assessors per kept query", kept)
+        of_kept = (qid for _, qid in pairs if qid in kept)
+        pictures["assessors-per-kept-query"] = _histogram(of_kept, title="Assessors per kept query", **people)
         pictures["relevant-passages"] = _relevant_passages(labels)
         pictures["grades-per-query"] = _grades_per_query(labels)
     return pictures
@@ -166,17 +170,9 @@ def _grades(grades: Grades) -> Picture:
     return columns({grade: counts[grade] for grade in steps}, title=title, x="grade", y="answers")
 
 
-def _queries_per_assessor(grades: Grades) -> Picture:
-    """Histogram of queries per assessor (re-assessment study, figure 4.5)."""
-    done = Counter(assessor for assessor, _ in set(zip(grades.assessors, grades.qids, strict=True)))
-    return columns(Counter(done.values()), title="Queries per assessor", x="queries assessed", y="assessors")
-
-
-def _assessors_per_query(grades: Grades, title: str, only: Collection[str] | None = None) -> Picture:
-    """Histogram of assessors per query (re-assessment study, figures 4.6 and 4.7)."""
-    seen = set(zip(grades.qids, grades.assessors, strict=True))
-    people = Counter(qid for qid, _ in seen if only is None or qid in only)
-    return columns(Counter(people.values()), title=title, x="assessors", y="queries")
+def _histogram(names: Iterable[str], **labels: str) -> Picture:
+    """How many names come how many times."""
+    return columns(Counter(Counter(names).values()), **labels)
 
 
 def _english_levels(grades: Grades) -> Picture:

@@ -109,7 +109,7 @@ class SharedSync:
             self._file = None
 
 
-MIGRATION_LOCK = 0x52414E4B  # any number will do, as long as nothing else in the database uses it
+MIGRATION_LOCK = 0x52414E4B  # of servers that start together; any number that nothing else in the database uses
 POSTGRES = "postgresql+psycopg"
 CONNECTIONS = 10  # idle connections to keep; more are opened when needed
 WAIT_MILLISECONDS = 30_000  # for another writer
@@ -188,9 +188,9 @@ def open_database(where: Path | str, schema: Schema, *, create: bool = False) ->
             database.use_log()
             if not current:
                 with database.write() as session:
-                    connection = session.connection()
-                    _one_at_a_time(connection)
-                    bring_up_to_date(connection, schema, database.name)
+                    if database.engine.dialect.name == "postgresql":  # in SQLite there is one writer anyway
+                        session.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+                    bring_up_to_date(session.connection(), schema, database.name)
         except DBAPIError as error:
             reason = " ".join(str(error.orig).split())
             raise RankwellError(f"{database.name}: expected {schema.kind} that opens, found: {reason}") from error
@@ -261,9 +261,3 @@ def _begin_sqlite(connection: Connection) -> None:
 def _begin_postgres(connection: Connection) -> None:
     if not connection.get_execution_options().get("durable", True):
         connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
-
-
-def _one_at_a_time(connection: Connection) -> None:
-    """Lock, so that two servers that start together do not both create the tables; SQLite's write lock does that."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))

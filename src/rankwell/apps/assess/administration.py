@@ -49,15 +49,10 @@ def assessors(visit: Visit) -> Response:
 @router.get("/assessors/{name}")
 def assessor(visit: Visit, name: Name) -> Response:
     """One assessor; only this page shows their address."""
-    return _assessor(visit, name)
-
-
-def _assessor(visit: Visit, name: str, problem: str | None = None) -> Response:
     who = visit.store.people.account(name)
     if who is None:
         raise HTTPException(404)
-    address = visit.store.people.address(name)
-    return visit.show("admin_assessor.html", 422 if problem else 200, who=who, address=address, problem=problem)
+    return visit.show("admin_assessor.html", who=who, address=visit.store.people.address(name))
 
 
 @router.post("/assessors/{name}/pause")
@@ -78,7 +73,7 @@ def resume(visit: Visit, name: Name) -> Response:
 def delete(visit: Visit, name: Name, sure: Annotated[str, Form(max_length=10)] = "") -> Response:
     """Delete an assessor's data, after a confirmation."""
     if not sure:
-        return _assessor(visit, name, "Nothing was deleted: tick the box if you are sure.")
+        return assessor(visit.refuse("Nothing was deleted: tick the box if you are sure."), name)
     visit.store.people.delete(name, by=visit.me.name)
     return visit.go("/admin/assessors")
 

@@ -45,7 +45,7 @@ def send_link(visit: Visit, email: Annotated[str, Form(max_length=1000)], code: 
         raise HTTPException(404)
     address = normalised_address(email)
     if address is None:
-        return _ways(visit, 422, code=code, problem="This is not an e-mail address.", email=email[:254])
+        return _ways(visit.refuse("This is not an e-mail address."), code=code, email=email[:254])
     token = visit.store.sign_in.request_link(address, place, code.strip() or None)
     if token is not None:
         title = " ".join(visit.study.title.split())
@@ -85,7 +85,7 @@ def use_code(visit: Visit, code: Code) -> Response:
     try:
         welcome = visit.store.invitations.redeem(code, place)
     except NotThereError:
-        return _ways(visit, 403, problem="This code is not valid, or not valid any more.")
+        return _ways(visit.refuse("This code is not valid, or not valid any more."), 403)
     visit.begin(welcome.account.name, welcome.account.session)
     if welcome.return_code is None:
         return visit.go("/")
@@ -99,9 +99,8 @@ def sign_out(visit: Visit) -> Response:
     return visit.go("/")
 
 
-def _ways(visit: Visit, status: int = 200, *, code: str = "", problem: str | None = None, email: str = "") -> Response:
-    by_mail = visit.site.postbox is not None
-    return visit.show("sign_in.html", status, by_mail=by_mail, code=code, problem=problem, email=email)
+def _ways(visit: Visit, status: int | None = None, *, code: str = "", email: str = "") -> Response:
+    return visit.show("sign_in.html", status, by_mail=visit.site.postbox is not None, code=code, email=email)
 
 
 @router.get("/")
@@ -134,18 +133,18 @@ def agree(
     """Record consent and the level of English."""
     account = visit.me
     if not (agreed or account.consented):
-        return _terms(visit, "Please agree to the terms, or close this page.", english)
+        return _terms(visit.refuse("Please agree to the terms, or close this page."), english)
     if visit.study.ask_english and english is None and account.english is None:
-        return _terms(visit, "Please say how well you know English.", english)
+        return terms(visit.refuse("Please say how well you know English."))
     if english is not None and visit.study.ask_english:
         visit.store.people.set_english(account.name, english)
     visit.store.people.consent(account.name)
     return visit.go("/")
 
 
-def _terms(visit: Visit, problem: str | None = None, english: int | None = None) -> Response:
-    known = {"english": english or visit.me.english, "levels": ENGLISH_LEVELS, "problem": problem}
-    return visit.show("terms.html", 422 if problem else 200, consent=markdown(visit.study.consent), **known)
+def _terms(visit: Visit, english: int | None = None) -> Response:
+    english, consent = english or visit.me.english, markdown(visit.study.consent)
+    return visit.show("terms.html", english=english, levels=ENGLISH_LEVELS, consent=consent)
 
 
 @router.get("/guidelines")
@@ -157,12 +156,7 @@ def guidelines(visit: Visit) -> Response:
 @router.get("/me")
 def me(visit: Visit) -> Response:
     """The assessor's own data."""
-    return _my_data(visit)
-
-
-def _my_data(visit: Visit, problem: str | None = None) -> Response:
-    address = visit.store.people.address(visit.me.name)
-    return visit.show("me.html", 422 if problem else 200, address=address, problem=problem)
+    return visit.show("me.html", address=visit.store.people.address(visit.me.name))
 
 
 @router.post("/me/sign-out")
@@ -177,7 +171,7 @@ def sign_out_everywhere(visit: Visit) -> Response:
 def delete_me(visit: Visit, sure: Annotated[str, Form(max_length=10)] = "") -> Response:
     """Delete the assessor's own data, after a confirmation."""
     if not sure:
-        return _my_data(visit, "Nothing was deleted: tick the box if you are sure.")
+        return me(visit.refuse("Nothing was deleted: tick the box if you are sure."))
     visit.store.people.delete(visit.me.name, by=visit.me.name)
     visit.begin()
     return visit.go("/gone")

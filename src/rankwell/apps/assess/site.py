@@ -64,7 +64,7 @@ class StudyVisit(visits.Visit):
             raise ElsewhereError("/sign-in")
         return self.account
 
-    def show(self, template: str, status: int = 200, **values: Any) -> Response:
+    def show(self, template: str, status: int | None = None, **values: Any) -> Response:
         """Render a page, or only its main part for our script."""
         shared = {"account": self.account, "study": self.study, "keys": self.site.keys}
         return super().show(template, status, **shared | values)

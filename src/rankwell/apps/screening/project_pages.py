@@ -48,7 +48,7 @@ def overview(visit: Visit) -> Response:
 @router.get("/settings")
 def settings(visit: Visit, saved: Annotated[str, Query(max_length=10)] = "") -> Response:
     """The settings page: title, criteria, reasons."""
-    return visit.show("settings.html", given=visit.project.settings, problem="", saved=bool(saved))
+    return visit.show("settings.html", given=visit.project.settings, saved=bool(saved))
 
 
 @router.post("/settings")
@@ -64,7 +64,7 @@ def change_settings(
         visit.project.change(ProjectSettings(" ".join(title.split()), criteria.replace("\r\n", "\n").strip(), listed))
     except ParameterError as error:
         given = {"title": title, "criteria": criteria, "reasons": listed}
-        return visit.show("settings.html", 422, given=given, problem=str(error), saved=False)
+        return visit.refuse(str(error)).show("settings.html", given=given, saved=False)
     visit.site.ranking.changed()
     return visit.go("/settings?saved=1")
 
@@ -76,7 +76,8 @@ LONGEST_NAME = 120
 @router.get(UPLOAD)
 def sources(visit: Visit) -> Response:
     """The imported files, and the form to import more."""
-    return _page(visit)
+    imported, duplicates = visit.project.records.sources(), visit.project.duplicates.by_source()
+    return visit.show("import.html", sources=imported, duplicates=duplicates)
 
 
 @router.post(UPLOAD)
@@ -85,9 +86,9 @@ def bring_in(visit: Visit, files: Annotated[list[UploadFile], File()]) -> Respon
     try:
         read = [(name, _read(name, file)) for file in files if (name := shown_name(file.filename))]
     except RankwellError as error:
-        return _page(visit, problem=str(error))
+        return sources(visit.refuse(str(error)))
     if not read:
-        return _page(visit, problem="Choose a file first.")
+        return sources(visit.refuse("Choose a file first."))
     for name, references in read:
         visit.project.import_references(name, references)
     visit.site.ranking.changed()
@@ -110,11 +111,6 @@ def _read(name: str, file: UploadFile) -> list[Reference]:
             return read_records(path)
         except RankwellError as error:
             raise RankwellError(str(error).replace(str(path), name)) from error
-
-
-def _page(visit: Visit, problem: str = "") -> Response:
-    lists = {"sources": visit.project.records.sources(), "duplicates": visit.project.duplicates.by_source()}
-    return visit.show("import.html", 422 if problem else 200, **lists, problem=problem)
 
 
 PAGE = 50

@@ -56,7 +56,7 @@ class ProjectVisit(visits.Visit):
                 return reviewer
         raise ClosedError
 
-    def show(self, template: str, status: int = 200, **values: Any) -> Response:
+    def show(self, template: str, status: int | None = None, **values: Any) -> Response:
         """Render a page, or only its main part for our script."""
         settings = self.project.settings
         shared = {"reviewer": self.reviewer, "reviewers": self.project.reviewers(), "settings": settings}

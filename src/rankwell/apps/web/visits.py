@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from fastapi import HTTPException, Request
 from starlette.responses import RedirectResponse, Response
@@ -37,6 +37,8 @@ class Site:
 class Visit:
     """One request to a site. Roles are checked at every request, so that a change takes effect at once."""
 
+    problem: str | None = None
+
     def __init__(self, request: Request) -> None:
         self.request = request
         self.pages: Pages = request.app.state.site.pages
@@ -51,9 +53,16 @@ class Visit:
         """Whether our script requests only the main part of a page."""
         return wants_fragment(self.request)
 
-    def show(self, template: str, status: int = 200, **values: Any) -> Response:
+    def refuse(self, problem: str) -> Self:
+        """This visit, whose next page says what was wrong with the form."""
+        self.problem = problem
+        return self
+
+    def show(self, template: str, status: int | None = None, **values: Any) -> Response:
         """Render a page, or only its main part for our script."""
-        return self.pages.show(self.request, template, status, layout=layout_for(self.request), **values)
+        status = status or (422 if self.problem else 200)
+        layout = layout_for(self.request)
+        return self.pages.show(self.request, template, status, layout=layout, problem=self.problem, **values)
 
     def go(self, path: str) -> Response:
         """Redirect to another page after a form."""
