@@ -262,7 +262,7 @@ import os, sys
 from rankwell.reviews import Account, AnswerCache, EUtilities
 from rankwell.reviews.pubmed import client
 from rankwell.reviews.pubmed.transport import Throttle, Transport
-client.search_result = client.articles = lambda answer: os.kill(os.getpid(), 9)
+client.search_result = client.sending.articles = lambda answer: os.kill(os.getpid(), 9)
 with EUtilities(AnswerCache(sys.argv[1]), Transport(sys.argv[2], Throttle(1000)), Account()) as killed:
     killed.search("fever") if sys.argv[3] == "search" else killed.fetch(["11", "12", "999"])
 """
