@@ -29,7 +29,7 @@ def test_passages_come_one_after_the_other_until_all_are_graded(address: str, cl
         assert task.answered == number % 3
         assert task.query == f"question {task.qid[1:]}"
         assert task.passage == {"text": f"text of {task.docno}"}
-        done = store.judging.give(name, task.assignment, task.position, number % 5 + 1)
+        done = store.judging.give(name, task.assignment, task.position, number % 5 + 1).done
         assert done == (number % 3 == 2)
         seen.append((task.qid, task.docno, number % 5 + 1))
     assert store.judging.task(name) is None

@@ -84,6 +84,13 @@ class Task:
         return sum(answer is not None for answer in self.answers)
 
 
+class Given(NamedTuple):
+    """What an answer led to: whether its query is done, and the next task if it was asked for."""
+
+    done: bool
+    following: Task | None
+
+
 @dataclass(frozen=True)
 class _Work:
     """An assignment with its places, from 1, and its valid answers by place, read once."""
@@ -182,37 +189,39 @@ class Judging:
         *,
         milliseconds: int | None = None,
         note: str | None = None,
-    ) -> bool:
-        """Save an answer (a grade, or None for "I can't tell"); it is on disk on return. True if the query is done.
+        go_on: bool = False,
+    ) -> Given:
+        """Save an answer (a grade, or None for "I can't tell"); it is on disk on return.
 
         The same answer again changes nothing, so that a request may be repeated. `milliseconds` is how long the page
-        was looked at, as the browser counted; without it the time since the passage was shown is taken.
+        was looked at, as the browser counted; without it the time since the passage was shown is taken. With `go_on`
+        the next task is read in the same transaction.
         """
         with self.database.write() as session:
             row = acting_assessor(session, assessor)
-            return (
-                self._give(session, row, (assignment, position), Answer(grade), milliseconds, note).given.state == DONE
-            )
+            if grade is not None and grade not in self.study.grades:
+                expected = f"one of {', '.join(map(str, self.study.grades))}"
+                raise ParameterError("grade", expected=expected, found=grade)
+            work = self._working_on(session, row, assignment, position)
+            now = self.clock()
+            if work.answers.get(position) != Answer(grade):
+                values = {"assignment_id": assignment, "position": position, "grade": grade, "given_at": now}
+                looked = _milliseconds(work.places[position].shown_at, now, milliseconds)
+                session.execute(insert(GradeRow), {**values, "milliseconds": looked})
+                work.answers[position] = Answer(grade)
+            work.set_state(now)
+            if work.next_place not in work.answers:
+                _change(session, assignment, work.next_place, shown_at=now)
+            work.take_down(session, position, note)
+            return Given(work.given.state == DONE, self._following(session, row, work) if go_on else None)
 
-    def give_and_go_on(
-        self,
-        assessor: str,
-        assignment: int,
-        position: int,
-        grade: int | None,
-        *,
-        milliseconds: int | None = None,
-        note: str | None = None,
-    ) -> Task | None:
-        """`give`, then `task`, in one transaction, for the judging page."""
-        with self.database.write() as session:
-            row = acting_assessor(session, assessor)
-            work = self._give(session, row, (assignment, position), Answer(grade), milliseconds, note)
-            if work.given.state == OPEN:
-                return self._task(session, work, None)
-            session.flush()
-            following = _first_open(session, row)
-            return None if following is None else self._look(session, following, None)
+    def _following(self, session: Session, row: AssessorRow, work: _Work) -> Task | None:
+        """The task after an answer: of the same query, or of the next one."""
+        if work.given.state == OPEN:
+            return self._task(session, work, None)
+        session.flush()
+        following = _first_open(session, row)
+        return None if following is None else self._look(session, following, None)
 
     def note(self, assessor: str, assignment: int, position: int, note: str) -> None:
         """Store the assessor's note on a passage; an empty note removes it."""
@@ -255,31 +264,6 @@ class Judging:
         if task.answer is None:
             _change(session, task.assignment, task.position, shown_at=self.clock())
         return task
-
-    def _give(  # noqa: PLR0917 -- what `give` was given
-        self,
-        session: Session,
-        row: AssessorRow,
-        where: tuple[int, int],
-        answer: Answer,
-        took: int | None,
-        note: str | None,
-    ) -> _Work:
-        if answer.grade is not None and answer.grade not in self.study.grades:
-            expected = f"one of {', '.join(map(str, self.study.grades))}"
-            raise ParameterError("grade", expected=expected, found=answer.grade)
-        work = self._working_on(session, row, *where)
-        now, position = self.clock(), where[1]
-        if work.answers.get(position) != answer:
-            values = {"assignment_id": work.given.id, "position": position, "grade": answer.grade, "given_at": now}
-            looked = _milliseconds(work.places[position].shown_at, now, took)
-            session.execute(insert(GradeRow), {**values, "milliseconds": looked})
-            work.answers[position] = answer
-        work.set_state(now)
-        if work.next_place not in work.answers:
-            _change(session, work.given.id, work.next_place, shown_at=now)
-        work.take_down(session, position, note)
-        return work
 
     def _working_on(self, session: Session, row: AssessorRow, assignment: int, position: int) -> _Work:
         """The assignment, locked until the end of the transaction, with the place in it."""

@@ -65,11 +65,9 @@ def answer(  # noqa: PLR0917 -- FastAPI passes them by name
         grade = None if answer == UNSURE else int(answer)
     except ValueError:
         raise HTTPException(422) from None
-    if not visit.wants_fragment:
-        judging.give(name, assignment, position, grade, milliseconds=milliseconds, note=note)
-        return visit.go("/judge")
-    task = judging.give_and_go_on(name, assignment, position, grade, milliseconds=milliseconds, note=note)
-    return _shown(visit, task, saved=answer)
+    swap = visit.wants_fragment
+    given = judging.give(name, assignment, position, grade, milliseconds=milliseconds, note=note, go_on=swap)
+    return _shown(visit, given.following, saved=answer) if swap else visit.go("/judge")
 
 
 @router.post("/undo")
