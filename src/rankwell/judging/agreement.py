@@ -205,37 +205,31 @@ def assessors(grades: Grades, thresholds: Mapping[str, int]) -> list[Assessor]:
         by_assessor.setdefault(row.assessor, []).append(row)
         if row.grade is not None:
             by_passage.setdefault((row.qid, row.docno), {})[row.assessor] = row.grade
-    found = [_assessor(name, rows, by_passage, thresholds) for name, rows in by_assessor.items()]
+    found = []
+    for name, rows in by_assessor.items():
+        beside = [  # own grade, and the others'
+            (row.grade, tuple(grade for other, grade in by_passage[row.qid, row.docno].items() if other != name))
+            for row in rows
+            if row.grade is not None
+        ]
+        shared = [(own, others) for own, others in beside if others]
+        assessor = Assessor(
+            id=name,
+            english=next((row.english for row in rows if row.english is not None), None),
+            queries=len({row.qid for row in rows}),
+            graded=len(beside),
+            cannot_tell=len(rows) - len(beside),
+            accord={called: _accord(shared, threshold) for called, threshold in thresholds.items()},
+            lean=fmean(own - fmean(others) for own, others in shared) if shared else None,
+            seconds=_quartiles([row.seconds for row in rows if row.seconds is not None]),
+        )
+        found.append(assessor)
     return sorted(found, key=lambda assessor: (-assessor.graded, assessor.id))
 
 
 def time_per_passage(grades: Grades) -> Quartiles | None:
     """Quartiles of the seconds per answer; None where no time is known."""
     return _quartiles([seconds for seconds in grades.seconds if seconds is not None])
-
-
-def _assessor(
-    name: str,
-    rows: Sequence[GivenGrade],
-    by_passage: Mapping[tuple[str, str], Mapping[str, int]],
-    thresholds: Mapping[str, int],
-) -> Assessor:
-    beside = [  # own grade, and the others'
-        (row.grade, tuple(grade for other, grade in by_passage[row.qid, row.docno].items() if other != name))
-        for row in rows
-        if row.grade is not None
-    ]
-    shared = [(own, others) for own, others in beside if others]
-    return Assessor(
-        id=name,
-        english=next((row.english for row in rows if row.english is not None), None),
-        queries=len({row.qid for row in rows}),
-        graded=len(beside),
-        cannot_tell=len(rows) - len(beside),
-        accord={called: _accord(shared, threshold) for called, threshold in thresholds.items()},
-        lean=fmean(own - fmean(others) for own, others in shared) if shared else None,
-        seconds=_quartiles([row.seconds for row in rows if row.seconds is not None]),
-    )
 
 
 def _accord(shared: Sequence[tuple[int, tuple[int, ...]]], threshold: int) -> Accord:
