@@ -1,22 +1,23 @@
-"""A study's database (SQLite or PostgreSQL), with group commit."""
+"""A database (SQLite or PostgreSQL) with group commit: no acknowledged change is lost."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Condition
+from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.orm import Session
 
 from rankwell.core import RankwellError
-from rankwell.core.sqlite import CONNECTIONS, sqlite_engine
-from rankwell.judging.migrations import bring_up_to_date, is_current
+from rankwell.store.migrations import Schema, bring_up_to_date, is_current
 
 
 class SharedSync:
@@ -108,12 +109,14 @@ class SharedSync:
             self._file = None
 
 
-MIGRATION_LOCK = 0x52414E4B  # any number will do, as long as nothing else in the database uses it
+MIGRATION_LOCK = 0x52414E4B  # of servers that start together; any number that nothing else in the database uses
 POSTGRES = "postgresql+psycopg"
+CONNECTIONS = 10  # idle connections to keep; more are opened when needed
+WAIT_MILLISECONDS = 30_000  # for another writer
 
 
 class Database:
-    """Short transactions on one study: `read` to query, `write` for atomic changes."""
+    """Short transactions: `read` to query, `write` for atomic changes."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -149,6 +152,22 @@ class Database:
         if durable and self._disk is not None:
             self._disk.wait()
 
+    def use_log(self) -> None:
+        """Make SQLite keep a write-ahead log, so that readers and the writer do not block each other."""
+        if self._disk is not None:
+            connection = self.engine.raw_connection()
+            connection.cursor().execute("PRAGMA journal_mode = WAL")
+            connection.close()
+
+    @contextlib.contextmanager
+    def closed_on_error(self) -> Iterator[None]:
+        """Close the database if the block fails."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
@@ -156,27 +175,25 @@ class Database:
             self._disk.close()
 
 
-def open_database(where: Path | str, *, create: bool = False) -> Database:
+def open_database(where: Path | str, schema: Schema, *, create: bool = False) -> Database:
     """Open the database in a file or at a `postgresql://` address; create or upgrade its tables where needed."""
     url = database_url(where)
     if url.get_backend_name() == "sqlite":
-        _check_file(Path(url.database or ""), create=create)
+        _check_file(Path(url.database or ""), schema, create=create)
     database = Database(_engine(url))
-    try:
-        with database.read() as session:
-            current = is_current(session.connection(), database.name)
-        if not current:
-            with database.write() as session:
-                connection = session.connection()
-                _one_at_a_time(connection)
-                bring_up_to_date(connection, database.name)
-    except DBAPIError as error:
-        database.close()
-        reason = " ".join(str(error.orig).split())
-        raise RankwellError(f"{database.name}: expected a database that opens, found: {reason}") from error
-    except BaseException:
-        database.close()
-        raise
+    with database.closed_on_error():
+        try:
+            with database.read() as session:
+                current = is_current(session.connection(), schema, database.name)
+            database.use_log()
+            if not current:
+                with database.write() as session:
+                    if database.engine.dialect.name == "postgresql":  # in SQLite there is one writer anyway
+                        session.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))
+                    bring_up_to_date(session.connection(), schema, database.name)
+        except DBAPIError as error:
+            reason = " ".join(str(error.orig).split())
+            raise RankwellError(f"{database.name}: expected {schema.kind} that opens, found: {reason}") from error
     return database
 
 
@@ -202,11 +219,13 @@ def shown(url: URL) -> str:
     return str(url.database) if is_file else url.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
-def _check_file(path: Path, *, create: bool) -> None:
+def _check_file(path: Path, schema: Schema, *, create: bool) -> None:
     if path.is_file():
         return
+    if path.exists():
+        raise RankwellError(f"{path}: expected {schema.kind}, found a folder")
     if not create:
-        raise RankwellError(f"{path}: expected a study's database, found none: make one with `rankwell assess create`")
+        raise RankwellError(f"{path}: expected {schema.kind}, found none{schema.way_out}")
     if not path.parent.is_dir():
         raise RankwellError(f"{path}: expected a place for a file, found no folder {path.parent}")
     # It holds e-mail addresses: nobody else on this machine is to read it. SQLite's side files take its rights over.
@@ -219,16 +238,26 @@ def _engine(url: URL) -> Engine:
             url, pool_size=CONNECTIONS, max_overflow=CONNECTIONS, pool_pre_ping=True, hide_parameters=True
         )
         event.listen(engine, "begin", _begin_postgres)
-        return engine
-    return sqlite_engine(url, synchronous="NORMAL")  # `write` waits for the disk, commits do not
+    else:
+        engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=-1, hide_parameters=True)
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _: Any) -> None:
+    connection.isolation_level = None  # we begin transactions ourselves
+    # NORMAL: commits do not wait for the disk, `Database.write` does.
+    for pragma in (f"busy_timeout = {WAIT_MILLISECONDS}", "synchronous = NORMAL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Take a writer's lock at the start: later it could fail, after the transaction has read what others change."""
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _begin_postgres(connection: Connection) -> None:
     if not connection.get_execution_options().get("durable", True):
         connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
-
-
-def _one_at_a_time(connection: Connection) -> None:
-    """Lock, so that two servers that start together do not both create the tables; SQLite's write lock does that."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(MIGRATION_LOCK)))
