@@ -64,11 +64,11 @@ def check_model(folder: Path | str, *, tolerance: float = TOLERANCE) -> None:
     as the stage that `rankwell.models.families.reranker` makes of it. Texts may be empty or very long, and no score or
     vector depends on what else is in the batch.
     """
+    from rankwell.models.base.catalogue import task_of
     from rankwell.models.base.export import TEXTS
     from rankwell.models.base.folder import ModelFolder
-    from rankwell.models.base.publishing import task_of
     from rankwell.models.families import record_of
-    from rankwell.models.linear.scorer import is_linear
+    from rankwell.models.linear.ranking import is_linear
 
     name = str(folder)
     encodes = not is_linear(name) and record_of(name) is None and task_of(ModelFolder.find(name)) == TEXTS

@@ -19,8 +19,8 @@ from rankwell.collections import read_run
 from rankwell.core import RankwellError
 from rankwell.index import Index
 from rankwell.models.base import TextEncoder, load_text_encoder, wheels
+from rankwell.models.base.catalogue import size_of
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.publishing import size_of
 from rankwell.vectors import embed
 
 BI_ENCODER, CROSS_ENCODER = "minilm-l3", "ms-marco-minilm-l12"

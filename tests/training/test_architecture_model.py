@@ -13,11 +13,15 @@ from architecture_pairs import review_pairs
 from rankwell.core import ParameterError
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.tokens import Tokenizer
-from rankwell.models.review_rankers.architectures import ARCHITECTURES
-from rankwell.models.review_rankers.examples import ArchitectureExamples, ArchitectureSettings, ExampleBatches
-from rankwell.models.review_rankers.inputs import Example
-from rankwell.models.review_rankers.scorer import ArchitectureScorer, ExampleTokens
-from rankwell.models.review_rankers.training import load_architecture_model, write_architecture
+from rankwell.models.review_rankers.architectures import ARCHITECTURES, Example
+from rankwell.models.review_rankers.ranking import ArchitectureScorer, ExampleTokens
+from rankwell.models.review_rankers.training import (
+    ArchitectureExamples,
+    ArchitectureSettings,
+    ExampleBatches,
+    load_architecture_model,
+    write_architecture,
+)
 from tiny_models import needs_torch, tiny_bert, tiny_model
 
 needs_torch()

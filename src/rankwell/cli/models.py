@@ -27,8 +27,8 @@ models = typer.Typer(no_args_is_help=True, help="Fetch, list and remove models."
 def list_models() -> None:
     """The models with short names, and what has been fetched."""
     from rankwell.models.base import fetched_models, find_model, known_models
+    from rankwell.models.base.catalogue import kind_of, size_of, task_of
     from rankwell.models.base.folder import ModelFolder
-    from rankwell.models.base.publishing import kind_of, size_of, task_of
     from rankwell.report import Column, Table
     from rankwell.report.table import Cell
 

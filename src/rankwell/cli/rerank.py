@@ -25,7 +25,7 @@ from rankwell.pipelines import RerankOptions
 
 if TYPE_CHECKING:
     from rankwell.core import Document, Judgments, Run, Stage
-    from rankwell.models.reranking.placing import Tally
+    from rankwell.models.reranking.scores import Tally
 
 
 @dataclass(frozen=True)

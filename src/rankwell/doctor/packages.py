@@ -14,9 +14,9 @@ import orjson
 
 from rankwell.core import home
 from rankwell.doctor.machine import BROKEN, NOTE, CheckupSection, Finding, folder_size, megabytes
+from rankwell.models.base.catalogue import kind_of, task_of
 from rankwell.models.base.export import PAIRS
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.publishing import kind_of, task_of
 from rankwell.models.base.sources import RECORD
 from rankwell.models.base.tokens import Tokenizer
 

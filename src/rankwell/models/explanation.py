@@ -14,8 +14,8 @@ from rankwell.core.run import Values, unit
 from rankwell.core.stage import Given, as_run
 from rankwell.models.base.tokens import as_text
 from rankwell.models.cross_encoder.ranking import CrossEncoder
-from rankwell.models.reranking.placing import Mask, Rescored, Tally, placed
-from rankwell.models.reranking.scores import PairScores
+from rankwell.models.reranking.reranker import Mask, Rescored, placed
+from rankwell.models.reranking.scores import PairScores, Tally
 
 
 @dataclass(frozen=True)

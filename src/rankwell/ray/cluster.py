@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 from rankwell.core import MissingExtraError, ParameterError, RankwellError
 from rankwell.core.plugins import Plugins
 from rankwell.core.progress import SILENT, Progress
-from rankwell.models.base.opening import cores
+from rankwell.models.base.runtime import cores
 from rankwell.ray.ray_crew import Machine, RayCrew, answers, cluster_is_here, places
 from rankwell.ray.worker import InProcess, Task, Work
 from rankwell.ray.workers import AHEAD, Workers

@@ -8,8 +8,8 @@ from rankwell.core import ParameterError, Queries, RankwellError, Run, Stage
 from rankwell.core.progress import Progress
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.parade.ranking import Parade
-from rankwell.models.reranking.placing import Tally
 from rankwell.models.reranking.reranker import Reranker
+from rankwell.models.reranking.scores import Tally
 from rankwell.ray.cluster import Machines, On, connected, in_order, worker_address
 from rankwell.ray.encoding import check_same, everywhere, rerank_pairs_on
 from rankwell.ray.ranking import RunColumns, RunPart, joined, of_run

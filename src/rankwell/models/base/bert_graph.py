@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core.arrays import Floats
-from rankwell.core.errors import RankwellError
+from rankwell.core import Floats, RankwellError
 
 VERSION = 2  # of the graphs written here; cached ones of another version are replaced
 OPSET, IR = 17, 8

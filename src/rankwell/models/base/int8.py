@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core.arrays import Floats
-from rankwell.core.errors import FormatError, RankwellError
+from rankwell.core import Floats, FormatError, RankwellError, atomic_write
 
 LARGEST, PAIR = 127, 128  # of one weight, and of two neighbours together: 255 * 128 < 2^15
 SAFE_INT8 = "rankwell.int8"  # in the properties of a graph that this module made
@@ -56,6 +55,12 @@ def quantise(model: Any) -> Any:
     model.graph.initializer.extend([*kept, *constants.values()])
     helper.set_model_props(model, {SAFE_INT8: "no sum of two products exceeds 16 bits"})
     return model
+
+
+def quantise_file(source: Path, target: Path) -> None:
+    """Write the int8 version of an fp32 file."""
+    with atomic_write(target) as file:
+        file.write(quantise(load_graph(source)).SerializeToString())
 
 
 def round_columns(matrix: Floats) -> tuple[np.ndarray[Any, Any], Floats]:

@@ -16,8 +16,7 @@ from typing import Any
 
 import orjson
 
-from rankwell.core.errors import MissingExtraError, RankwellError
-from rankwell.core.files import home
+from rankwell.core import MissingExtraError, RankwellError, home
 from rankwell.models.base.wheels import PREFIX
 
 log = logging.getLogger(__name__)
@@ -117,6 +116,14 @@ def fetched_models() -> list[str]:
     """The names of the fetched models."""
     records = sorted((home() / "models").glob(f"*/{RECORD}"))
     return [str(orjson.loads(record.read_bytes())["name"]) for record in records]
+
+
+def remove_model(name: str) -> None:
+    """Delete a fetched model."""
+    folder = model_folder(name)
+    if not (folder / RECORD).is_file():
+        raise RankwellError(f"{name}: expected a fetched model, found {', '.join(fetched_models()) or 'none'}")
+    shutil.rmtree(folder)
 
 
 def find_model(name: str) -> Path:

@@ -20,9 +20,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Self
 
-from rankwell.core.errors import ParameterError, RankwellError
-from rankwell.core.fingerprint import fingerprint_file
-from rankwell.core.progress import SILENT, Progress
+from rankwell.core import SILENT, ParameterError, Progress, RankwellError, fingerprint_file
 
 PREFIX = "pypi:"
 LOOK = 0.2  # seconds between updates of the progress

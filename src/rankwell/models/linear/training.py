@@ -19,7 +19,7 @@ from rankwell.models.learning.folders import new_folder
 from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.settings import ValidationSettings
 from rankwell.models.learning.validation import pair_measures
-from rankwell.models.linear.scorer import LinearModel, Words, save_linear
+from rankwell.models.linear.ranking import LinearModel, Words, save_linear
 from rankwell.report import Column, Table
 
 

@@ -12,11 +12,8 @@ import numpy as np
 
 from rankwell.core import FormatError, RankwellError, atomic_write
 from rankwell.models.base.export import TEXTS, Export, make
-from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.weights import read_weights
-from rankwell.models.reranking.record import RECORD, RankerRecord, read_record
-from rankwell.models.review_rankers.architectures import architecture
-from rankwell.models.review_rankers.inputs import Architecture, InputReading
+from rankwell.models.base.folder import RANKER_RECORD, ModelFolder, RankerRecord, read_record, read_weights
+from rankwell.models.review_rankers.architectures import Architecture, InputReading, architecture
 
 HEAD, GRAPH, SHARED = "head.safetensors", Path("onnx") / "model.onnx", "encoder"
 NEEDED = ("texts", "max_tokens")
@@ -59,7 +56,7 @@ class ArchitectureRecord:
         """Read the record of a model's folder."""
         record = read_record(folder)
         if record is None:
-            raise FormatError(folder / RECORD, None, expected="a record of an architecture", found="none")
+            raise FormatError(folder / RANKER_RECORD, None, expected="a record of an architecture", found="none")
         return cls.of(record, folder)
 
     @classmethod
@@ -70,7 +67,7 @@ class ArchitectureRecord:
         wrong = [name for name in settings if name not in known] or [name for name in NEEDED if name not in settings]
         if wrong:
             expected = f"the settings {', '.join(known)} of an architecture"
-            raise FormatError(folder / RECORD, None, expected=expected, found=", ".join(settings))
+            raise FormatError(folder / RANKER_RECORD, None, expected=expected, found=", ".join(settings))
         found = cls(record.kind, **settings)
         found.architecture, found.reading  # noqa: B018 -- a wrong word in them is found here
         return found

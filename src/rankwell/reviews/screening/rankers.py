@@ -14,7 +14,7 @@ from rankwell.core import Document, ParameterError, Queries, Run
 from rankwell.core.errors import RankwellError
 from rankwell.evaluation import evaluate
 from rankwell.index import Index, IndexWriter
-from rankwell.models.linear.scorer import LinearModel
+from rankwell.models.linear.ranking import LinearModel
 from rankwell.models.linear.training import PENALTIES, LinearSettings, fit_penalties
 from rankwell.retrieve import BM25
 from rankwell.reviews.screening.labelled import LabelledReview, Setting, judgments_of_reviews

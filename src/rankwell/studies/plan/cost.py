@@ -207,7 +207,7 @@ def _known_speeds(store: CellStore) -> dict[tuple[str, str], float]:
 def _probe(step: Step, chosen: Chosen, role: str, threads: int) -> float:
     """Texts or pairs a second, measured on the first documents of the collection."""
     from rankwell.models.base import TextEncoder
-    from rankwell.models.reranking.loading import load_scorer
+    from rankwell.models.cross_encoder.ranking import load_scorer
 
     queries, judgments = chosen.judged()
     template = None if step["document"] is None else Template(step["document"])

@@ -12,9 +12,8 @@ import numpy as np
 from rankwell.core import RankwellError, fingerprint
 from rankwell.core.fingerprint import fingerprint_file
 from rankwell.models.base import find_model
-from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.weights import read_weights
-from rankwell.models.linear.scorer import WEIGHTS as LINEAR_WEIGHTS
+from rankwell.models.base.folder import ModelFolder, read_weights
+from rankwell.models.linear.ranking import WEIGHTS as LINEAR_WEIGHTS
 from rankwell.studies.steps import ModelUse
 
 WEIGHTS = (".onnx", ".safetensors", ".bin", ".data")
@@ -23,10 +22,10 @@ SETTINGS = (".json", ".txt", ".toml")
 
 def check_model(use: ModelUse) -> str:
     """The fingerprint of a model; raises where it is missing, or of another kind or precision."""
+    from rankwell.models.base.catalogue import kind_of, task_of
     from rankwell.models.base.folder import ModelFolder
-    from rankwell.models.base.publishing import kind_of, task_of
     from rankwell.models.families import record_of
-    from rankwell.models.linear.scorer import is_linear
+    from rankwell.models.linear.ranking import is_linear
 
     place = find_model(use.name)
     if use.role == "cross-encoder" and (is_linear(use.name) or record_of(use.name) is not None):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rankwell.core import ParameterError, RankwellError, Run, Stage, Template
 from rankwell.core.fingerprint import fingerprint
 from rankwell.core.parameters import Number, Text, Whole
-from rankwell.models.base.texts import POOLINGS
+from rankwell.models.base.encoders import POOLINGS
 from rankwell.models.reranking.reranker import RerankSettings
 from rankwell.retrieve import (
     FUSIONS,
