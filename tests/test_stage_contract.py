@@ -58,7 +58,7 @@ from rankwell.studies.steps.given import Pool, Stored
 from rankwell.studies.steps.rerankers import Known
 from rankwell.testing import check_model, check_stage, example_run
 from rankwell.vectors import embed
-from rankwell.vectors.graph import can_connect
+from rankwell.vectors.search import can_connect
 from reviews.eutilities_server import article, serving
 
 SOURCE = Path(rankwell.__file__).parent

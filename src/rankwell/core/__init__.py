@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core.arrays import Booleans, Floats, Integers
 from rankwell.core.document import Document, Template
 from rankwell.core.errors import FormatError, MissingExtraError, ParameterError, RankwellError
 from rankwell.core.files import atomic_write, home
@@ -15,6 +15,7 @@ from rankwell.core.stage import Pipeline, Stage, Top
 
 __all__ = [
     "SILENT",
+    "Booleans",
     "Document",
     "Floats",
     "FormatError",

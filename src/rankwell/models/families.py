@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from rankwell.core import FormatError
@@ -28,13 +27,11 @@ class Ranker(NamedTuple):
 
 
 # By the name of the kind in `ranker.json`. Other packages register theirs, or objects like it, as entry points.
-RANKERS: Mapping[str, Ranker] = MappingProxyType(
-    {
-        "duo": Ranker(DUO_DEPTH, duo_stage),
-        "parade": Ranker(DEPTH, parade_stage),
-        **dict.fromkeys(ARCHITECTURES, Ranker(DEPTH, architecture_stage)),
-    }
-)
+RANKERS: Mapping[str, Ranker] = {
+    "duo": Ranker(DUO_DEPTH, duo_stage),
+    "parade": Ranker(DEPTH, parade_stage),
+    **dict.fromkeys(ARCHITECTURES, Ranker(DEPTH, architecture_stage)),
+}
 PLUGINS = Plugins("rankwell.models")
 
 

@@ -1,30 +1,27 @@
-"""Vectors beside an index, open for searching."""
+"""Vectors open for searching: beside an index in its folder, or stored by the index itself."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError, Progress, RankwellError
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import SILENT, Booleans, Floats, Integers, ParameterError, Progress, RankwellError, fingerprint
 from rankwell.core.errors import Phrase
-from rankwell.core.fingerprint import fingerprint
-from rankwell.core.progress import SILENT
 from rankwell.core.run import ranking_order
-from rankwell.index import Hits, Index, Mask
-from rankwell.vectors.exact import Allowed, Found, at_least, exact, scored
-from rankwell.vectors.graph import WIDER, WIDTH, Graph
-from rankwell.vectors.manifest import Manifest, read_manifest, vector_folders
+from rankwell.index import Hits, Index, Mask, SearchIndex
 from rankwell.vectors.quantise import query_codes, unit
-from rankwell.vectors.rows import NOTHING, Documents, Rows
+from rankwell.vectors.rows import NOTHING, Documents, Manifest, Rows, vector_folders
+from rankwell.vectors.search import WIDER, WIDTH, Found, Graph, at_least, exact, scored
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 ATTEMPTS = 100
 EXACT, HNSW = METHODS = ("exact", "hnsw")
@@ -81,6 +78,14 @@ class Vectors(Protocol):
         """The k documents most similar to each query (a row of numbers), by cosine."""
 
 
+@runtime_checkable
+class KeepsVectors(Protocol):
+    """An index that stores its vectors itself, as one in a database does."""
+
+    def vectors(self) -> Mapping[str, Vectors]:
+        """The vectors by name."""
+
+
 class Embeddings:
     """The vectors of an index's documents at one commit of both.
 
@@ -116,7 +121,7 @@ class Embeddings:
         return f"Embeddings({str(self.folder)!r}, {self.count} vectors of {self.dimensions} numbers by {self.model})"
 
     @property
-    def present(self) -> Allowed:
+    def present(self) -> Booleans:
         """Mask of the live documents with a vector."""
         return np.asarray(self.index.live & (self._row_of >= 0))
 
@@ -223,14 +228,14 @@ class Embeddings:
         return found
 
     @cached_property
-    def _present(self) -> Allowed:
+    def _present(self) -> Booleans:
         """Mask of the rows with a live document."""
         return self._document_of >= 0
 
-    def _allowed(self, within: npt.ArrayLike | Mask | None) -> Allowed:
+    def _allowed(self, within: npt.ArrayLike | Mask | None) -> Booleans:
         return self._present if within is None else self._present & self.index.mask(within)[self._document_of]
 
-    def _near(self, queries: Floats, k: int, allowed: Allowed, width: int, threads: int) -> Iterator[Found]:
+    def _near(self, queries: Floats, k: int, allowed: Booleans, width: int, threads: int) -> Iterator[Found]:
         """Search by the graph; exactly, where too few of its vectors are allowed or allowed ones are missing in it."""
         graph, codes = self.graph, query_codes(queries)
         wanted = int(allowed.sum())
@@ -272,9 +277,6 @@ def chosen_folder(index: Index, name: str | None = None) -> Path:
     return chosen(vector_folders(index.path), name, f"{index.path} has no vectors: {hint}")
 
 
-T = TypeVar("T")
-
-
 def chosen(there: Mapping[str, T], name: str | None, empty: str) -> T:
     """The vectors of that name, or the only ones; `empty` is the advice where there are none."""
     if not there:
@@ -290,13 +292,13 @@ def chosen(there: Mapping[str, T], name: str | None, empty: str) -> T:
 def opened(index: Index, folder: Path) -> Embeddings:
     """Open the last commit of a folder of vectors."""
     for _ in range(ATTEMPTS):
-        manifest = read_manifest(folder)
+        manifest = Manifest.read(folder)
         try:
             return Embeddings(index, folder, manifest)
         except RankwellError as error:
             # A commit between the two may have removed files.
             gone = isinstance(error.__cause__, FileNotFoundError)
-            if not gone or read_manifest(folder).commit == manifest.commit:
+            if not gone or Manifest.read(folder).commit == manifest.commit:
                 raise
     raise RankwellError(f"{folder}: commits come faster than they can be read")
 
@@ -316,3 +318,30 @@ def _hits(found: list[Found], index: Index) -> Hits:
     documents = np.concatenate([_NONE[0], *(documents for documents, _ in found)])
     scores = np.concatenate([_NONE[1], *(scores for _, scores in found)])
     return Hits(offsets, documents, scores, index)
+
+
+def vectors_of(index: SearchIndex, name: str | None = None) -> Vectors:
+    """The vectors of that name, or the only ones, of any kind of index."""
+    if isinstance(index, Index):
+        return remembered(index, name)
+    hint = "encode the folder that it was copied from with `rankwell encode`, and copy it again"
+    kept = index.vectors() if isinstance(index, KeepsVectors) else {}
+    return chosen(kept, name, f"{index.path} has no vectors: {hint}")
+
+
+def all_vectors_of(index: SearchIndex) -> Sequence[Vectors]:
+    """All vectors of any kind of index."""
+    if isinstance(index, Index):
+        return embeddings_of(index)
+    return list(index.vectors().values()) if isinstance(index, KeepsVectors) else []
+
+
+def remembered(index: Index, name: str | None = None) -> Embeddings:
+    """The vectors of that name, or the only ones; reopened after a later commit."""
+    folder = chosen_folder(index, name)
+    return _opened(index, folder, Manifest.read(folder).commit)
+
+
+@lru_cache(maxsize=4)
+def _opened(index: Index, folder: Path, commit: int) -> Embeddings:  # noqa: ARG001 -- part of the cache key
+    return Embeddings.open(index, folder.name)

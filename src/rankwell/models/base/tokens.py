@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from rankwell.core import Integers, ParameterError, RankwellError
-from rankwell.models.base.sources import find_model
+from rankwell.models.base.sources import fetched_models, find_model, known_models
 
 QUERY_TOKENS = 62  # COVID-19 study: 512 = 62 for the query + 447 for the document + 3 special ones
 FEWEST = 8  # least number of tokens of a pair
@@ -232,3 +232,8 @@ class TokenCounter:
         """The number of tokens of each text."""
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [len(encoding.ids) for encoding in encodings]
+
+
+def default_tokenizer() -> str | None:
+    """The default model for counting tokens: a fetched one, or None."""
+    return next((name for name in known_models() if name in fetched_models()), None)

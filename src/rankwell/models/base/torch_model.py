@@ -34,7 +34,7 @@ class TorchModel:
         self._inner = load_torch(folder, task, layer)
         import torch  # load_torch has checked that it is installed
 
-        self.file = folder.torch_weights
+        self._torch, self.file = torch, folder.torch_weights
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self._inner.to(self.device)
         self._forward = forward(self._inner, task, layer)
@@ -47,11 +47,9 @@ class TorchModel:
 
     def run(self, batch: Sequence[Tokens]) -> list[Floats]:
         """The output for each of several pairs or texts, without its padding."""
-        import torch
-
         ids, types, mask = padded(batch, self._pad)
-        with torch.inference_mode():
-            given = (torch.from_numpy(array).to(self.device) for array in (ids, mask, types))
+        with self._torch.inference_mode():
+            given = (self._torch.from_numpy(array).to(self.device) for array in (ids, mask, types))
             output: Floats = self._forward(*given).float().cpu().numpy()
         if output.ndim == 2:  # noqa: PLR2004 -- logits: pairs x labels
             return list(output)
@@ -164,12 +162,6 @@ def export_with_torch(folder: ModelFolder, task: str, layer: int, file: Path) ->
             external_data=False,
             verbose=False,
         )
-    _compare(folder, task, file, run)
-
-
-def _compare(folder: ModelFolder, task: str, file: Path, run: Any) -> None:
-    import torch
-
     made = OnnxModel(file)
     made.use(task)
     for length in LENGTHS:

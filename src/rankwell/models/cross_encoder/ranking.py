@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -65,9 +64,11 @@ class CrossEncoder(Reranker):
     """
 
     of_scorer: ClassVar[tuple[str, ...]] = ("max_tokens", "query_tokens", "precision")
-    choices: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType(
-        {"aggregate_as": reranker.KINDS, "scores": reranker.KINDS, **Reranker.choices}
-    )
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {
+        "aggregate_as": reranker.KINDS,
+        "scores": reranker.KINDS,
+        **Reranker.choices,
+    }
 
     passages: Passages | None = like(RerankSettings, "passages")
     aggregate: str = like(RerankSettings, "aggregate", default="mean")
@@ -81,9 +82,9 @@ class CrossEncoder(Reranker):
         super().__post_init__()
         aggregator(self.aggregate)
 
-    def _load(self, model: str) -> Scorer:
-        settings = {name: getattr(self, name) for name in (*self.of_scorer, "threads")}
-        return load_scorer(model, **settings)
+    def scorer(self) -> Scorer:
+        """The model, loaded once per process."""
+        return self._loaded(load_scorer, **{name: getattr(self, name) for name in self.of_scorer})
 
     def _scoring(self, run: Run, candidates: Candidates) -> reranker.BlockScores:  # noqa: ARG002 -- of other kinds
         def scores_of(block: list[Candidate], score: PairScores) -> Values:

@@ -12,21 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rankwell.core import SILENT, Floats, FormatError, ParameterError, Progress, RankwellError, Run, Values, sigmoid
+from rankwell.core import SILENT, Booleans, Floats, Progress, Run, Values, sigmoid
+from rankwell.core.errors import FormatError, ParameterError, RankwellError
 from rankwell.core.parameters import Whole, like, param
 from rankwell.models.base.encoders import OneLogit, Transformer, open_model
 from rankwell.models.base.export import PAIRS, Export
 from rankwell.models.base.folder import RANKER_RECORD, ModelFolder, RankerRecord
 from rankwell.models.base.tokens import QUERY_TOKENS, Pair, Texts, Tokenizer, Tokens, Truncation, as_text
-from rankwell.models.reranking.reranker import (
-    DUO_DEPTH,
-    BlockScores,
-    Candidate,
-    Candidates,
-    Mask,
-    Reranker,
-    RerankSettings,
-)
+from rankwell.models.reranking.reranker import DUO_DEPTH, BlockScores, Candidate, Candidates, Reranker, RerankSettings
 from rankwell.models.reranking.scores import PairScores, Scorer
 
 log = logging.getLogger(__name__)
@@ -161,11 +154,11 @@ class DuoAggregate:
     the number of other documents that each is compared with, drawn by lot; None for all.
     """
 
-    scores: Callable[[Values, Mask], Values]
+    scores: Callable[[Values, Booleans], Values]
     sample: int | None = None
 
-    def against(self, count: int, lots: np.random.Generator) -> Mask:
-        """Mask of the comparisons of a query's documents: [i, j] where p_ij is needed."""
+    def against(self, count: int, lots: np.random.Generator) -> Booleans:
+        """Booleans of the comparisons of a query's documents: [i, j] where p_ij is needed."""
         return ~np.eye(count, dtype=bool) if self.sample is None else draw_others(count, self.sample, lots)
 
     def inferences(self, count: int) -> int:
@@ -174,7 +167,7 @@ class DuoAggregate:
         return count * (others if self.sample is None else min(self.sample, others))
 
 
-def draw_others(count: int, most: int, lots: np.random.Generator) -> Mask:
+def draw_others(count: int, most: int, lots: np.random.Generator) -> Booleans:
     """For each of `count` documents `most` others, drawn without replacement, or all where there are fewer."""
     drawn = np.zeros((count, count), dtype=bool)
     for place in range(count):
@@ -183,12 +176,12 @@ def draw_others(count: int, most: int, lots: np.random.Generator) -> Mask:
     return drawn
 
 
-def _sum(chances: Values, against: Mask) -> Values:
+def _sum(chances: Values, against: Booleans) -> Values:
     total: Values = np.where(against, chances, 0).sum(axis=1)
     return total
 
 
-def _minimum(chances: Values, against: Mask) -> Values:
+def _minimum(chances: Values, against: Booleans) -> Values:
     least = np.where(against, chances, np.inf).min(axis=1, initial=np.inf)
     return np.where(np.isfinite(least), least, 0)  # 0 without others
 
@@ -239,8 +232,9 @@ class Duo(Reranker):
         super().__post_init__()
         duo_aggregate(self.aggregate)
 
-    def _load(self, model: str) -> Scorer:
-        return load_duo(model, precision=self.precision, threads=self.threads)
+    def scorer(self) -> Scorer:
+        """The model, loaded once per process."""
+        return self._loaded(load_duo, precision=self.precision)
 
     def inferences(self, run: Run) -> int:
         """Number of comparisons for the run, if all its documents have a text."""

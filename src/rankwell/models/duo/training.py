@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core import SILENT, Floats, Integers, ParameterError, Progress, RankwellError, sigmoid
+from rankwell.core import SILENT, Floats, Integers, Progress, RankwellError, sigmoid
 from rankwell.core.parameters import Whole, like, param
 from rankwell.evaluation import parse_measure
 from rankwell.models.base.folder import ModelFolder, RankerRecord
@@ -24,7 +24,7 @@ from rankwell.models.learning.data import Data
 from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import RankerSettings
-from rankwell.models.learning.starting_model import copy_tokenizer, freeze, load_classifier, longest_input
+from rankwell.models.learning.starting_model import copy_tokenizer, freeze, load_classifier, longest_input, token_budget
 from rankwell.models.learning.trainer import Job, Prepared, Training
 from rankwell.models.learning.validation import BATCH_TOKENS, check_validation, measures_to_take, ranking_measures
 
@@ -218,12 +218,9 @@ class DuoSettings(RankerSettings):
     query_tokens: int | None = like(CrossEncoderSettings, "query_tokens")
 
 
-def triple_budget(folder: ModelFolder, wanted: int | None) -> int:
-    """Tokens per triple: as asked for, or all that the model takes, because two documents are long."""
-    longest = longest_input(folder)
-    if wanted is not None and not 1 <= wanted <= longest:
-        raise ParameterError("max_tokens", expected=f"a number up to {longest} for {folder.name}", found=wanted)
-    return wanted or longest
+def _complete(folder: ModelFolder, settings: DuoSettings) -> DuoSettings:
+    """The settings with all tokens that the model takes as default, because two documents are long."""
+    return replace(settings, max_tokens=token_budget(folder, settings.max_tokens or longest_input(folder)))
 
 
 def _prepare(
@@ -308,5 +305,5 @@ train_duo = Training(
     "Fine-tune duoBERT, which predicts which of two documents is more relevant.",
     DuoSettings,
     _prepare,
-    lambda folder, settings: replace(settings, max_tokens=triple_budget(folder, settings.max_tokens)),
+    _complete,
 )

@@ -16,18 +16,8 @@ import numpy as np
 import orjson
 
 from rankwell.analysis import clean
-from rankwell.core import (
-    SILENT,
-    Floats,
-    FormatError,
-    Integers,
-    Progress,
-    RankwellError,
-    Values,
-    atomic_write,
-    fingerprint,
-)
-from rankwell.core.errors import ParameterError, Phrase
+from rankwell.core import SILENT, Floats, Integers, Progress, Values, atomic_write, fingerprint
+from rankwell.core.errors import FormatError, ParameterError, Phrase, RankwellError
 from rankwell.core.parameters import Flag, Whole, check_parameters, param
 from rankwell.models.base.encoders import OneLogit
 from rankwell.models.base.tokens import Pair, Truncation, as_text

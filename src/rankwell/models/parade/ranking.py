@@ -62,12 +62,9 @@ class ParadeGraph(BertGraph):
 
     def onto(self, body: bytes, aggregate: str) -> bytes:
         """The whole graph; the body's output is the vectors of all tokens, or of the first alone."""
-        import onnx
-        from onnx import TensorProto, helper
-
         if aggregate not in self._ways:
             raise RankwellError(f"{self.name}: expected one of {', '.join(self._ways)}, found {aggregate}")
-        model = onnx.load_model_from_string(body)
+        model = self._onnx.load_model_from_string(body)
         self._opset = next(opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx"))
         rows = self._node("Gather", [HIDDEN, self._constant("parade.row", np.array(0))], "parade.passages", axis=1)
         self._node("Identity", [self._head("head", "", self._ways[aggregate](rows))], "logits")
@@ -76,9 +73,9 @@ class ParadeGraph(BertGraph):
         graph.initializer.extend(value for name, value in self._constants.items() if name not in there)
         graph.node.extend(self._nodes)
         del graph.output[:]
-        graph.output.append(helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 1]))
+        graph.output.append(self._floats("logits", [1, 1]))
         if MICROSOFT not in {opset.domain for opset in model.opset_import}:
-            model.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
+            model.opset_import.append(self._onnx.helper.make_opsetid(MICROSOFT, 1))
         return bytes(model.SerializeToString())
 
     def _reduced(self, operation: str, rows: str) -> str:
@@ -263,8 +260,9 @@ class Parade(CrossEncoder):
         super().__post_init__()
         self._refuse(OF_TRAINING, "a PARADE model splits and cuts documents as it was trained")
 
-    def _load(self, model: str) -> Scorer:
-        return load_parade(model, precision=self.precision, threads=self.threads)
+    def scorer(self) -> Scorer:
+        """The model, loaded once per process."""
+        return self._loaded(load_parade, precision=self.precision)
 
     def texts_of(self, document: Document) -> Sequence[Texts]:
         """The passages to read, as one text; none where the document has no text."""

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import logging
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from rankwell.core import (
-    Document,
-    Floats,
-    Judgments,
-    ParameterError,
-    Progress,
-    Run,
-    Stage,
-    Template,
-    Values,
-    fingerprint,
-)
+from rankwell.core import Booleans, Document, Floats, Judgments, ParameterError, Progress, Stage, Template, fingerprint
 from rankwell.core.parameters import Text, Whole, like, param
+from rankwell.core.run import Run, Values
 from rankwell.index import SearchIndex
 from rankwell.models.base.folder import PRECISIONS
 from rankwell.models.base.tokens import Texts
@@ -43,7 +32,6 @@ DEPTH, DUO_DEPTH = 100, 20  # documents per query; a duo model compares each wit
 STEP = 2.0**-10  # step between two documents that were not scored: small beside any score, visible with four digits
 LAST_PLACES = 2.0**-22  # relative step for large scores, which would absorb the other: two units in the last place
 
-Mask = npt.NDArray[np.bool_]
 Kind = TypeVar("Kind", bound="Reranker")
 
 
@@ -109,7 +97,7 @@ class Candidates:
 class Rescored:
     """New scores for some documents of a run: `scores[i]` counts where `chosen[i]`."""
 
-    chosen: Mask
+    chosen: Booleans
     scores: Values
 
     @classmethod
@@ -212,14 +200,14 @@ BlockScores = Callable[[list[Candidate], PairScores], Values | Floats]
 class Reranker(Stage):
     """A stage that scores the k best documents of each query anew, and counts what it does.
 
-    Each kind is a frozen dataclass with these parameters and more. It says how its model is loaded (`_load`) and how
+    Each kind is a frozen dataclass with these parameters and more. It says how its model is loaded (`scorer`) and how
     blocks of candidates are scored (`_scoring`).
     """
 
     keeps_scores: ClassVar[bool] = True  # so that an interrupted run can continue
     how: ClassVar[tuple[str, ...]] = ("cache", "threads", "quiet", "tally")  # parameters that do not affect the result
     of_scorer: ClassVar[tuple[str, ...]] = ()  # settings of the scorer, which are part of its fingerprint
-    choices: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType({"missing": MISSING})
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {"missing": MISSING}
 
     model: str | Scorer
     k: int = like(RerankSettings, "k", default=DEPTH)
@@ -254,12 +242,12 @@ class Reranker(Stage):
         """A short name for run tags."""
         return Path(self.model).name if isinstance(self.model, str) else type(self.model).__name__
 
+    @abstractmethod
     def scorer(self) -> Scorer:
         """The model, loaded once per process."""
-        return self._load(self.model) if isinstance(self.model, str) else self.model
 
-    def _load(self, model: str) -> Scorer:
-        raise NotImplementedError
+    def _loaded(self, load: Callable[..., Scorer], **settings: Any) -> Scorer:
+        return load(self.model, threads=self.threads, **settings) if isinstance(self.model, str) else self.model
 
     def texts_of(self, document: Document) -> Sequence[Texts]:
         """The texts of a document to score; none where it has no text."""

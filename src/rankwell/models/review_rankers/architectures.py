@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from types import MappingProxyType
 from typing import NamedTuple
 
 from rankwell.analysis import clean
@@ -86,14 +85,12 @@ class Architecture:
         )
 
 
-PARTS: Mapping[str, Mapping[str, Input]] = MappingProxyType(
-    {
-        "interaction": {"document": ("query", "body")},
-        "representation": {"query": "query", "title": "title", "abstract": "abstract"},
-        "dual-interaction": {"document": ("query", "body"), "relevant": ("query", "relevant")},
-        "triple-representation": {"query": "query", "abstract": "body", "relevant": "relevant"},
-    }
-)
+PARTS: Mapping[str, Mapping[str, Input]] = {
+    "interaction": {"document": ("query", "body")},
+    "representation": {"query": "query", "title": "title", "abstract": "abstract"},
+    "dual-interaction": {"document": ("query", "body"), "relevant": ("query", "relevant")},
+    "triple-representation": {"query": "query", "abstract": "body", "relevant": "relevant"},
+}
 ARCHITECTURES = tuple(PARTS)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankwell.core import FormatError, RankwellError, atomic_write
+from rankwell.models.base.bert_graph import GraphWriter
 from rankwell.models.base.export import TEXTS, Export, make
 from rankwell.models.base.folder import RANKER_RECORD, ModelFolder, RankerRecord, read_record, read_weights
 from rankwell.models.review_rankers.architectures import Architecture, InputReading, architecture
@@ -111,13 +112,12 @@ def _layers(file: Path) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]
     return [(weights[f"{place}.weight"], weights[f"{place}.bias"]) for place in places]
 
 
-class _Joined:
+class _Joined(GraphWriter):
     """Joins encoders and a head into one ONNX graph."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.inputs: list[Any] = []
-        self.nodes: list[Any] = []
-        self.constants: dict[str, Any] = {}
 
     def encoder(self, name: str, encoder: str, model: Any) -> str:
         """Add an encoder that reads the input `name`; returns the name of its [CLS] vectors."""
@@ -133,11 +133,11 @@ class _Joined:
             batch, tokens = self.inputs[-1].type.tensor_type.shape.dim
             batch.dim_param, tokens.dim_param = "batch", f"{name}_tokens"  # inputs are of different lengths
         for constant in model.graph.initializer:
-            self.constants.setdefault(renamed(constant.name), _copy(constant, renamed(constant.name)))
+            self._constants.setdefault(renamed(constant.name), _copy(constant, renamed(constant.name)))
         for node in model.graph.node:
             moved = _copy(node, f"{name}_{node.name}" if node.name else "")
             moved.input[:], moved.output[:] = map(renamed, node.input), map(renamed, node.output)
-            self.nodes.append(moved)
+            self._nodes.append(moved)
         first = self._constant("first_row", np.array(0, dtype=np.int64))
         return self._node("Gather", [renamed(HIDDEN), first], f"{name}_cls", axis=1)
 
@@ -152,27 +152,10 @@ class _Joined:
 
     def model(self, like: Any) -> Any:
         """The ONNX model, with the ONNX version of the encoder's."""
-        from onnx import TensorProto, helper
-
-        output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 1])
-        graph = helper.make_graph(self.nodes, "architecture", self.inputs, [output], list(self.constants.values()))
-        made = helper.make_model(
-            graph, opset_imports=like.opset_import, ir_version=like.ir_version, producer_name="rankwell"
-        )
+        output = self._floats("logits", ["batch", 1])
+        made = self._model("architecture", self.inputs, output, like.opset_import, like.ir_version)
         made.functions.extend(like.functions)
         return made
-
-    def _constant(self, name: str, value: Any) -> str:
-        from onnx import numpy_helper
-
-        self.constants[name] = numpy_helper.from_array(np.array(value, order="C"), name)
-        return name
-
-    def _node(self, operation: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        from onnx import helper
-
-        self.nodes.append(helper.make_node(operation, inputs, [output], **attributes))
-        return output
 
 
 def _copy(part: Any, name: str) -> Any:

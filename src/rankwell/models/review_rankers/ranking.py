@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -175,13 +174,14 @@ class ArchitectureRanker(Reranker):
     how many they are.
     """
 
-    choices: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType({"scores": reranker.KINDS, **Reranker.choices})
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {"scores": reranker.KINDS, **Reranker.choices}
 
     relevant: Relevant | None = like(RerankSettings, "relevant", repr=False)
     scores: str = like(RerankSettings, "scores", default=reranker.LOGIT)
 
-    def _load(self, model: str) -> Scorer:
-        return load_architecture(model, threads=self.threads)
+    def scorer(self) -> Scorer:
+        """The model, loaded once per process."""
+        return self._loaded(load_architecture)
 
     def check(self) -> None:
         """Raise an error for a model that cannot be loaded, missing fields, and `relevant` for a model without it."""
