@@ -17,10 +17,10 @@ from rankwell.core import SILENT, Floats, ParameterError, Progress, RankwellErro
 from rankwell.core.files import sync_folder
 from rankwell.index import Index
 from rankwell.index.manifest import WriterLock
-from rankwell.vectors.embeddings import Embeddings, Encoder, check_encoder, chosen_folder, opened
+from rankwell.vectors.embeddings import Embeddings, check_encoder, chosen_folder, opened
 from rankwell.vectors.quantise import unit
 from rankwell.vectors.rows import FOLDER, NOTHING, STORAGES, Documents, Keys, Manifest, Rows, write_chunk, write_merged
-from rankwell.vectors.search import Graph, build_graph, can_connect
+from rankwell.vectors.search import Encoder, Graph, build_graph, can_connect
 
 logger = logging.getLogger(__name__)
 
@@ -80,10 +80,10 @@ class VectorWriter:
         """Build a graph of all vectors of live documents, or add to it; rebuild one with mostly dead vectors."""
         rows, there = self.rows(), self.manifest.graph
         chosen = np.flatnonzero(np.isin(rows.keys, live))
-        if there is not None and self.manifest.connected and len(chosen) >= MOST_DEAD * there.rows:
+        kept = there if there is not None and len(chosen) >= MOST_DEAD * there.rows else None
+        if kept is not None and self.manifest.connected:
             return
-        keeping = there is not None and len(chosen) >= MOST_DEAD * there.rows
-        before = Graph(self.folder, there, rows.dimensions) if keeping and there is not None else None
+        before = None if kept is None else Graph(self.folder, kept, rows.dimensions)
         with self._writing():
             self._commit(graph=build_graph(self._path("graph"), rows, chosen, before, progress), connected=True)
 

@@ -3,87 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import SILENT, Booleans, Floats, Integers, ParameterError, Progress, RankwellError, fingerprint
+from rankwell.core import Booleans, Floats, Integers, ParameterError, RankwellError, fingerprint
 from rankwell.core.errors import Phrase
 from rankwell.core.run import ranking_order
 from rankwell.index import Hits, Index, Mask, SearchIndex
-from rankwell.vectors.quantise import query_codes, unit
+from rankwell.vectors.quantise import unit
 from rankwell.vectors.rows import NOTHING, Documents, Manifest, Rows, vector_folders
-from rankwell.vectors.search import WIDER, WIDTH, Found, Graph, at_least, exact, scored
+from rankwell.vectors.search import EXACT, HNSW, METHODS, Encoder, Found, Graph, KeepsVectors, Vectors, exact, near
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 ATTEMPTS = 100
-EXACT, HNSW = METHODS = ("exact", "hnsw")
-MOSTLY = 0.5  # the least fraction of allowed vectors for which the graph is searched
-
-
-class Encoder(Protocol):
-    """Makes vectors of texts, as `rankwell.models.base.TextEncoder` does."""
-
-    model: str
-    dimensions: int
-
-    def encode(self, texts: list[str], progress: Progress = SILENT) -> Floats:
-        """One row per text, encoded as a document."""
-
-    def encode_queries(self, texts: list[str]) -> Floats:
-        """One row per query."""
-
-    def fingerprint(self) -> str:
-        """A fingerprint of everything that affects a vector besides the text."""
-
-
-class Vectors(Protocol):
-    """The vectors of an index as stages use them, wherever they are; `Embeddings` are those in its folder."""
-
-    name: str
-    model: str
-    dimensions: int
-    connected: bool  # whether there is a graph for approximate search
-
-    @property
-    def count(self) -> int:
-        """Number of live documents with a vector."""
-
-    def fingerprint(self) -> str:
-        """A fingerprint of these vectors of this index."""
-
-    def info(self) -> dict[str, Any]:
-        """Facts about the vectors, for display."""
-
-    def encoder(self) -> Encoder:
-        """The encoder that made the vectors; raises where it has changed since."""
-
-    def search(
-        self,
-        queries: npt.ArrayLike,
-        k: int,
-        *,
-        within: npt.ArrayLike | Mask | None = None,
-        method: str = EXACT,
-        width: int | None = None,
-        threads: int = 1,
-    ) -> Hits:
-        """The k documents most similar to each query (a row of numbers), by cosine."""
-
-
-@runtime_checkable
-class KeepsVectors(Protocol):
-    """An index that stores its vectors itself, as one in a database does."""
-
-    def vectors(self) -> Mapping[str, Vectors]:
-        """The vectors by name."""
 
 
 class Embeddings:
@@ -97,7 +37,7 @@ class Embeddings:
         self.index, self.folder, self._manifest = index, folder, manifest
         self.name = folder.name
         self.model, self.dimensions = manifest.model, manifest.dimensions
-        self.made_with = manifest.made_with
+        self.made_with, self.encoder_settings = manifest.made_with, manifest.encoder
         self.field, self.document, self.storage = manifest.field, manifest.document, manifest.storage
         self.pooling, self.layer = manifest.encoder.get("pooling"), manifest.encoder.get("layer", -1)
         self._rows = Rows(folder, manifest)
@@ -129,11 +69,6 @@ class Embeddings:
     def count(self) -> int:
         """Number of live documents with a vector."""
         return int(self.present.sum())
-
-    @property
-    def encoder_settings(self) -> Mapping[str, Any]:
-        """The encoder's settings, besides the model's name."""
-        return self._manifest.encoder
 
     def fingerprint(self) -> str:
         """A fingerprint of these vectors of this index."""
@@ -206,8 +141,8 @@ class Embeddings:
         allowed = self._allowed(within)
         if not allowed.any():
             return _hits([_NONE] * len(asked), self.index)
-        if method == HNSW:
-            found = self._near(asked, k, allowed, width or max(WIDTH, WIDER * k), threads)
+        if method == HNSW and self.graph is not None and self.connected:
+            found = near(self._rows, self.graph, asked, k, allowed, width=width, threads=threads)
         else:
             found = exact(self._rows, asked, k, None if allowed.all() else allowed, threads)
         return _hits([self._ranked(*of_query, k) for of_query in found], self.index)
@@ -234,23 +169,6 @@ class Embeddings:
 
     def _allowed(self, within: npt.ArrayLike | Mask | None) -> Booleans:
         return self._present if within is None else self._present & self.index.mask(within)[self._document_of]
-
-    def _near(self, queries: Floats, k: int, allowed: Booleans, width: int, threads: int) -> Iterator[Found]:
-        """Search by the graph; exactly, where too few of its vectors are allowed or allowed ones are missing in it."""
-        graph, codes = self.graph, query_codes(queries)
-        wanted = int(allowed.sum())
-        if not self.connected or wanted < MOSTLY * graph.rows or k >= wanted:
-            yield from exact(self._rows, queries, k, allowed, threads)
-            return
-        wider = int(width * graph.rows / wanted)
-        for place, keys in enumerate(graph.search(codes, wider, threads)):
-            rows = self._rows.find(keys)
-            rows = rows[(rows >= 0) & allowed[rows]]
-            if len(rows) < k:
-                yield from exact(self._rows, queries[place : place + 1], k, allowed, threads)
-            else:
-                one = codes.part(place, place + 1)
-                yield at_least(rows, scored(self._rows, one, rows)[0], k)
 
     def _ranked(self, rows: Integers, scores: Floats, k: int) -> Found:
         """Documents in ranking order; ids are read only for equal scores."""

@@ -3,8 +3,8 @@
 Exact search filters rows by their upper planes, and scores them by both. A search of the upper planes has an error of
 at most a bound, which each group of rows has (`quantise.bounds`). Its result minus the bound is a lower bound of a
 row's score; plus the bound, an upper bound. Rows whose upper bound is below the k-th best lower bound cannot be among
-the k best. The others, a few more than k, are scored with all 16 bits. Scores are sums of integers that float64 represents
-exactly, so they do not depend on batch, order, threads or processor; only at the end they are rounded to 32 bits.
+the k best. The others, a few more than k, are scored with all 16 bits. Scores are sums of integers that float64
+represents exactly, so they do not depend on batch, order, threads or processor; at the end they are rounded to 32 bits.
 
 The graph of near neighbours (HNSW) is built and searched by usearch. It holds the upper planes of the vectors (8-bit
 numbers) by the keys of their documents, so that files of vectors can be merged without changing it. Its results are
@@ -19,13 +19,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from rankwell.core import SILENT, Booleans, Floats, Integers, MissingExtraError, Progress, RankwellError
 from rankwell.core.kernels import Kernels, target_features
+from rankwell.index import Hits, Mask
 from rankwell.index.blocks import BlockFile, BlockWriter
 from rankwell.index.compiled import kernels as search_kernels
 from rankwell.index.warming import warm_search
@@ -61,6 +62,65 @@ FEW = 20  # rows are scored one by one where at most one in this many is allowed
 MEMORY = 1 << 24  # approximate scores in memory at once
 PORTION = 1 << 14  # rows per task of a thread
 WARM_ROWS, WARM_DIMENSIONS = 4, 100
+EXACT, HNSW = METHODS = ("exact", "hnsw")
+
+
+class Encoder(Protocol):
+    """Makes vectors of texts, as `rankwell.models.base.TextEncoder` does."""
+
+    model: str
+    dimensions: int
+
+    def encode(self, texts: list[str], progress: Progress = SILENT) -> Floats:
+        """One row per text, encoded as a document."""
+
+    def encode_queries(self, texts: list[str]) -> Floats:
+        """One row per query."""
+
+    def fingerprint(self) -> str:
+        """A fingerprint of everything that affects a vector besides the text."""
+
+
+class Vectors(Protocol):
+    """The vectors of an index as stages use them, wherever they are; `Embeddings` are those in its folder."""
+
+    name: str
+    model: str
+    dimensions: int
+    connected: bool  # whether there is a graph for approximate search
+
+    @property
+    def count(self) -> int:
+        """Number of live documents with a vector."""
+
+    def fingerprint(self) -> str:
+        """A fingerprint of these vectors of this index."""
+
+    def info(self) -> dict[str, Any]:
+        """Facts about the vectors, for display."""
+
+    def encoder(self) -> Encoder:
+        """The encoder that made the vectors; raises where it has changed since."""
+
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int,
+        *,
+        within: npt.ArrayLike | Mask | None = None,
+        method: str = EXACT,
+        width: int | None = None,
+        threads: int = 1,
+    ) -> Hits:
+        """The k documents most similar to each query (a row of numbers), by cosine."""
+
+
+@runtime_checkable
+class KeepsVectors(Protocol):
+    """An index that stores its vectors itself, as one in a database does."""
+
+    def vectors(self) -> Mapping[str, Vectors]:
+        """The vectors by name."""
 
 
 def exact(rows: Rows, queries: Floats, k: int, allowed: Booleans | None, threads: int = 1) -> Iterator[Found]:
@@ -154,6 +214,7 @@ NEIGHBOURS = 16
 WIDTH_ADDING = 128  # candidates when a vector is added
 WIDTH = 128  # fewest candidates in a search
 WIDER = 2  # candidates per wanted result
+MOSTLY = 0.5  # the least fraction of allowed vectors for which the graph is searched
 ADDED = 2048  # vectors added at once
 
 
@@ -205,6 +266,24 @@ def signed(coarse: npt.NDArray[np.int16]) -> npt.NDArray[np.int8]:
     """Coarse queries reduced to one byte per dimension."""
     largest = np.abs(coarse).max(axis=1, keepdims=True).astype(np.float32)
     return np.rint(coarse * (127 / np.where(largest > 0, largest, 1))).astype(np.int8)
+
+
+def near(
+    rows: Rows, graph: Graph, queries: Floats, k: int, allowed: Booleans, *, width: int | None, threads: int
+) -> Iterator[Found]:
+    """Search by the graph; exactly, where too few of its vectors are allowed or allowed ones are missing in it."""
+    wanted = int(allowed.sum())
+    if wanted < MOSTLY * graph.rows or k >= wanted:
+        yield from exact(rows, queries, k, allowed, threads)
+        return
+    codes, wider = query_codes(queries), int((width or max(WIDTH, WIDER * k)) * graph.rows / wanted)
+    for place, keys in enumerate(graph.search(codes, wider, threads)):
+        candidates = rows.find(keys)
+        candidates = candidates[(candidates >= 0) & allowed[candidates]]
+        if len(candidates) < k:
+            yield from exact(rows, queries[place : place + 1], k, allowed, threads)
+        else:
+            yield at_least(candidates, scored(rows, codes.part(place, place + 1), candidates)[0], k)
 
 
 def build_graph(

@@ -7,7 +7,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -222,8 +221,7 @@ DOCUMENTS = (
 )
 
 
-@dataclass(frozen=True)
-class Drift:
+class Drift(NamedTuple):
     """How an int8 model compares with its fp32 original on a few sentences."""
 
     megabytes_fp32: float

@@ -8,13 +8,10 @@ fuses (`SkipLayerNormalization`, `BiasGelu`) are slower on a CPU than their part
 from __future__ import annotations
 
 import logging
-import os
 import re
-import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,8 +79,10 @@ def make(folder: ModelFolder, wanted: Export, file: Path) -> None:
     else:
         from rankwell.models.base.torch_model import export_with_torch
 
-        with _scratch_beside(file) as part:
-            export_with_torch(folder, wanted.task, wanted.layer, part)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".exporting-") as scratch:
+            export_with_torch(folder, wanted.task, wanted.layer, Path(scratch) / file.name)
+            (Path(scratch) / file.name).replace(file)
 
 
 def _make_int8(folder: ModelFolder, wanted: Export, file: Path) -> None:
@@ -142,18 +141,6 @@ def write_bert(
             "fine-tune it first"
         )
     return graph.classifier(head)
-
-
-@contextmanager
-def _scratch_beside(file: Path) -> Iterator[Path]:
-    """A temporary file for a library to write to, renamed to the file on success."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
-    try:
-        yield part
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 # Exporters keep the names of these weights; matrices lose theirs and are identified by the bias that follows.

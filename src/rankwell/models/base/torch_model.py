@@ -56,6 +56,15 @@ class TorchModel:
         return [row[: len(tokens.ids)] for row, tokens in zip(output, batch, strict=True)]
 
 
+def tensors(tokens: Tokens, *, segments: bool) -> dict[str, Any]:
+    """The inputs of a model of transformers for padded tokens."""
+    import torch
+
+    arrays = {"input_ids": tokens.ids, "attention_mask": tokens.mask, "token_type_ids": tokens.types}
+    wanted = arrays if segments else ("input_ids", "attention_mask")
+    return {name: torch.from_numpy(arrays[name]) for name in wanted}
+
+
 class SavesWeights:
     """For a `torch.nn.Module`: writes its weights for a checkpoint, as the models of transformers do."""
 

@@ -17,7 +17,8 @@ from rankwell.core.parameters import POSITIVE, Text, Whole, like, param
 from rankwell.evaluation import parse_measure
 from rankwell.models.base.encoders import POOLINGS
 from rankwell.models.base.folder import POOLING_MODES, ModelFolder
-from rankwell.models.base.tokens import TextTokens
+from rankwell.models.base.tokens import TextTokens, Tokens, padded
+from rankwell.models.base.torch_model import tensors
 from rankwell.models.cross_encoder.training import label_columns, padding_and_segments, tokenise
 from rankwell.models.learning.data import Data
 from rankwell.models.learning.pairs import Pairs
@@ -59,14 +60,8 @@ class TextTable:
 
     def inputs(self, places: Sequence[int], padding: int) -> dict[str, Any]:
         """The model's input for some texts, padded to the longest."""
-        import torch
-
-        chosen = [self._ids[place] for place in places]
-        ids = np.full((len(chosen), max(map(len, chosen))), padding, dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for row, tokens in enumerate(chosen):
-            ids[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
-        return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+        texts = (self._ids[place].astype(np.int64) for place in places)
+        return tensors(padded([Tokens(ids, np.zeros_like(ids)) for ids in texts], padding), segments=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,22 +59,14 @@ class TripleTokens:
 
     def __call__(self, triples: Sequence[Triple]) -> list[Tokens]:
         """The token ids of each triple; each text is tokenised once."""
-        queries = self._heads((query for query, _, _ in triples), self.query_tokens)
-        documents = self._heads(chain.from_iterable((one, other) for _, one, other in triples), self.document_tokens)
+        queries = self.heads((query for query, _, _ in triples), self.query_tokens)
+        documents = self.heads(chain.from_iterable((one, other) for _, one, other in triples), self.document_tokens)
         return [self.join(queries[query], documents[one], documents[other]) for query, one, other in triples]
 
     @property
     def document_tokens(self) -> int:
         """The most tokens of a document, beside the shortest query."""
         return (self.room - 1) // 2
-
-    def query_heads(self, queries: Sequence[str]) -> list[Heads]:
-        """The kept tokens of each query."""
-        return self._tokenizer.heads(queries, self.query_tokens)
-
-    def document_heads(self, documents: Sequence[str]) -> list[Heads]:
-        """The kept tokens of each document."""
-        return self._tokenizer.heads(documents, self.document_tokens)
 
     def join(self, query: Heads, one: Heads, other: Heads) -> Tokens:
         """Join a triple of tokenised texts."""
@@ -87,7 +79,8 @@ class TripleTokens:
         types = np.repeat([0, frame.second, 2 * frame.second], [len(first), len(second), len(third)])
         return Tokens(np.array(first + second + third, dtype=np.int64), types.astype(np.int64))
 
-    def _heads(self, texts: Iterable[str], budget: int) -> dict[str, Heads]:
+    def heads(self, texts: Iterable[str], budget: int) -> dict[str, Heads]:
+        """The kept tokens of each different text."""
         unique = list(dict.fromkeys(texts))
         return dict(zip(unique, self._tokenizer.heads(unique, budget), strict=True))
 

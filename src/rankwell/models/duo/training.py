@@ -18,6 +18,7 @@ from rankwell.core.parameters import Whole, like, param
 from rankwell.evaluation import parse_measure
 from rankwell.models.base.folder import ModelFolder, RankerRecord
 from rankwell.models.base.tokens import Tokens, padded
+from rankwell.models.base.torch_model import tensors
 from rankwell.models.cross_encoder.training import CrossEncoderSettings, label_columns, padding_and_segments, tokenise
 from rankwell.models.duo.ranking import DUO, Heads, TripleTokens, draw_others
 from rankwell.models.learning.data import Data
@@ -88,11 +89,11 @@ class TokenisedTexts:
         documents: list[Heads] = []
         known: dict[str, Heads] = {}
         for batch in pairs.batches(["query", "document"], WINDOW):
-            asked = batch["query"].to_pylist()
-            new = [query for query in dict.fromkeys(asked) if query not in known]
-            known.update(zip(new, tokens.query_heads(new), strict=True))
+            asked, texts = batch["query"].to_pylist(), batch["document"].to_pylist()
+            known |= tokens.heads((query for query in asked if query not in known), tokens.query_tokens)
             queries += [known[query] for query in asked]
-            documents += tokens.document_heads(batch["document"].to_pylist())
+            of_batch = tokens.heads(texts, tokens.document_tokens)
+            documents += [of_batch[text] for text in texts]
             progress.advance(len(asked))
         return cls(queries, documents, *label_columns(pairs))
 
@@ -124,12 +125,8 @@ class TripleBatches:
 
     def inputs(self, places: Integers) -> dict[str, Any]:
         """The model's input for these triples."""
-        import torch
-
-        made = padded([self.joined(place) for place in places.tolist()], self.padding)
-        given = {"input_ids": made.ids, "attention_mask": made.mask}
-        given |= {"token_type_ids": made.types} if self.segments else {}
-        return {name: torch.from_numpy(array) for name, array in given.items()}
+        triples = [self.joined(place) for place in places.tolist()]
+        return tensors(padded(triples, self.padding), segments=self.segments)
 
     def joined(self, place: int) -> Tokens:
         """The tokens of one triple."""

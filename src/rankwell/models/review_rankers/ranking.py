@@ -11,17 +11,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from rankwell.core import SILENT, Document, Floats, Integers, Judgments, Progress, Run, Template
+from rankwell.core import SILENT, Document, Floats, Judgments, Progress, Run, Template, fingerprint, fingerprint_file
 from rankwell.core.errors import ParameterError, RankwellError
-from rankwell.core.fingerprint import fingerprint, fingerprint_file
 from rankwell.core.parameters import like
 from rankwell.models.base.encoders import OneLogit, Transformer
 from rankwell.models.base.export import PAIRS, kept_graph
-from rankwell.models.base.folder import RANKER_RECORD, RankerRecord
+from rankwell.models.base.folder import RANKER_RECORD, ModelFolder, RankerRecord
 from rankwell.models.base.runtime import INPUTS, OnnxModel
-from rankwell.models.base.sources import find_model
 from rankwell.models.base.tokens import Pair, PairTokens, Texts, TextTokens, Tokenizer, Tokens, Truncation
 from rankwell.models.reranking import reranker
 from rankwell.models.reranking.passages import few
@@ -33,7 +30,7 @@ from rankwell.models.review_rankers.graph import GRAPH, HEAD, ArchitectureRecord
 
 log = logging.getLogger(__name__)
 
-WholeNumbers = npt.NDArray[np.signedinteger[Any]]
+WholeNumbers = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 Relevant = Judgments | Mapping[str, str] | str
 SEGMENTS = 2  # a token's type is twice the place of its input, and 1 more in the second of two texts
 
@@ -126,8 +123,8 @@ class ArchitectureGraph(OnnxModel):
             found = ", ".join(self._inputs)
             raise RankwellError(f"{self.file}: expected an input {missing[0]}_input_ids, found {found}")
 
-    def _feed(self, tokens: Tokens) -> dict[str, Integers]:
-        fed: dict[str, Integers] = {}
+    def _feed(self, tokens: Tokens) -> dict[str, Any]:
+        fed: dict[str, Any] = {}
         for name, part in zip(self._names, taken_apart(tokens.ids, tokens.types, len(self._names)), strict=True):
             values = zip(INPUTS, (part.ids, np.ones_like(part.ids), part.types), strict=True)
             fed |= {f"{name}_{key}": array[None] for key, array in values if f"{name}_{key}" in self._inputs}
@@ -142,7 +139,7 @@ def _example(query: str, parts: Texts) -> Example:
 
 def load_architecture(model: str, *, threads: int | None = None) -> ArchitectureScorer:
     """A cached scorer, loaded again when its folder changes."""
-    status = (find_model(model) / RANKER_RECORD).stat()
+    status = (ModelFolder.find(model).path / RANKER_RECORD).stat()
     return _load(model, threads, status.st_mtime_ns, status.st_ino)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,8 @@ import numpy as np
 from rankwell.core import SILENT, Integers, ParameterError, Progress, RankwellError
 from rankwell.core.parameters import Flag, Number, Text, Whole, like, param
 from rankwell.models.base.folder import ModelFolder
+from rankwell.models.base.tokens import padded
+from rankwell.models.base.torch_model import tensors
 from rankwell.models.cross_encoder.training import CrossEncoderSettings, label_columns, tokenise
 from rankwell.models.learning.data import Data
 from rankwell.models.learning.pair_batches import WINDOW, PairBatches, TokenisedPairs
@@ -122,11 +124,8 @@ class ArchitectureExamples:
 
     def __iter__(self) -> Iterator[Example]:
         for query_id, document_id, _, example in read_rows(self.pairs):
-            if self.relevant is not None:
-                found = self.relevant.choose(query_id, document_id, example.body)
-                yield example._replace(relevant=found or "")
-            else:
-                yield example
+            chosen = self.relevant.choose(query_id, document_id, example.body) if self.relevant else None
+            yield example._replace(relevant=chosen or "")
 
     def tokenised(self, tokens: ExampleTokens, progress: Progress = SILENT) -> TokenisedPairs:
         """The tokens of every example; texts are not kept."""
@@ -150,20 +149,11 @@ class ExampleBatches(PairBatches):
 
     def inputs(self, rows: Integers) -> dict[str, Any]:
         """What the model is given for these examples."""
-        import torch
-
         pairs = self.pairs
         bounds = zip(pairs.offsets[rows].tolist(), pairs.offsets[rows + 1].tolist(), strict=True)
-        parts = [taken_apart(pairs.ids[start:end], pairs.types[start:end], self.count) for start, end in bounds]
-        longest = max(len(part.ids) for example in parts for part in example)
-        ids = np.full((len(rows), self.count, longest), self.padding, dtype=np.int64)
-        types, mask = np.zeros_like(ids), np.zeros_like(ids)
-        for row, example in enumerate(parts):
-            for place, part in enumerate(example):
-                here = row, place, slice(len(part.ids))
-                ids[here], types[here], mask[here] = part.ids, part.types, 1
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-        return {name: torch.from_numpy(array) for name, array in given.items()}
+        parts = (taken_apart(pairs.ids[start:end], pairs.types[start:end], self.count) for start, end in bounds)
+        inputs = tensors(padded(list(chain.from_iterable(parts)), self.padding), segments=True)
+        return {name: tensor.reshape(len(rows), self.count, -1) for name, tensor in inputs.items()}
 
 
 def check_columns(pairs: Pairs, kind: Architecture) -> None:
@@ -181,8 +171,8 @@ def examples_to_score(pairs: Pairs, settings: ArchitectureSettings) -> Iterator[
     check_columns(pairs, kind)
     known = RelevantAbstracts(_known(pairs) if kind.reads_relevant else {}, settings.seed, one=True)
     for query_id, document_id, _, example in read_rows(pairs):
-        found = known.choose(query_id, document_id, example.body) if known.enough(query_id) else None
-        yield example._replace(relevant=found or "")
+        chosen = known.choose(query_id, document_id, example.body) if known.enough(query_id) else None
+        yield example._replace(relevant=chosen or "")
 
 
 def read_rows(pairs: Pairs) -> Iterator[ExampleRow]:
