@@ -152,8 +152,9 @@ def test_a_small_set_can_be_learnt_by_heart(body: ModelFolder, kind: str, tmp_pa
 
     settings = replace(QUICK, kind=kind, dropout=0.0)
     examples = ArchitectureExamples.of(review_pairs(tmp_path / "pairs", queries=3), settings, training=True)
-    tokens = ExampleTokens(settings.architecture, Tokenizer(body.tokenizer_file), 32, None)
-    pairs = examples.tokenised(tokens, settings.record().reading)
+    reading = settings.record().reading
+    tokens = ExampleTokens(settings.architecture, Tokenizer(body.tokenizer_file), 32, None, reading)
+    pairs = examples.tokenised(tokens)
     given = ExampleBatches(pairs, 0, segments=True, count=len(settings.architecture.inputs)).inputs(np.arange(18))
     labels = torch.from_numpy(pairs.labels)
     model = made(body, settings).train()

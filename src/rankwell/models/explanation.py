@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankwell.core import Booleans, Document, Run, Stage
+from rankwell.core import SILENT, Booleans, Document, Run, Stage, Values
 from rankwell.core.parameters import Number, Whole, check_parameters, param
-from rankwell.core.progress import SILENT
-from rankwell.core.run import Values, unit
+from rankwell.core.run import unit
 from rankwell.core.stage import Given, as_run
 from rankwell.models.base.tokens import as_text
 from rankwell.models.cross_encoder.ranking import CrossEncoder

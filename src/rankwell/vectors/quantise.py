@@ -14,11 +14,10 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rankwell.core import Floats, Integers, RankwellError, Values
 
-Bytes = npt.NDArray[np.uint8]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 STEPS = 4  # scales in a factor of two
 LARGEST = 127 * 256 + 127
@@ -52,7 +51,7 @@ class QueryCodes:
 
     fine: Values  # (queries, dimensions), integers
     fine_scale: Values
-    coarse: npt.NDArray[np.int16]
+    coarse: np.ndarray[Any, np.dtype[np.int16]]
     coarse_scale: Values
     slack: Values  # distance of the coarse query from the fine one
     norm: Values

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
 from rankwell.core import Booleans, Document, Floats, Integers, RankwellError, Template, Values, atomic_write
@@ -32,7 +31,7 @@ MAGIC = "rankwell-vectors"
 VERSION = 1
 STORAGES = ("int16", "int8")
 INT16, INT8 = STORAGES
-Keys = npt.NDArray[np.uint64]
+Keys = np.ndarray[Any, np.dtype[np.uint64]]
 
 KEYS, KIND = "keys", "vectors"
 AT_ONCE = 8192  # rows copied at once
@@ -281,7 +280,7 @@ class Rows:
         codes, scales = self.numbers(rows)
         return (codes * scales[:, None]).astype(np.float32)
 
-    def upper(self, rows: Integers) -> npt.NDArray[np.int8]:
+    def upper(self, rows: Integers) -> np.ndarray[Any, np.dtype[np.int8]]:
         """The upper planes of these rows as signed bytes, each with its own scale."""
         found = np.zeros((len(rows), self.dimensions), dtype=np.int8)
         for piece in self.pieces:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +90,9 @@ def surfaces(index: Index, terms: Sequence[str]) -> dict[str, str]:
     """For each term its most frequent word among the first few occurrences."""
     waiting = {term: Counter[str]() for term in terms}
     found: dict[str, str] = {}
-    for text in _texts(index):
+    # In storage order, so that each block is unpacked once.
+    stored = (segment.store[place] for segment, _ in index.segments for place in range(segment.documents))
+    for text in chain.from_iterable(document.fields.values() for document in stored):
         for term, _, start, end in index.analyzer.positions(text):
             if term in waiting:
                 waiting[term][text[start:end].lower()] += 1
@@ -99,13 +102,6 @@ def surfaces(index: Index, terms: Sequence[str]) -> dict[str, str]:
             break
     found |= {term: words.most_common(1)[0][0] for term, words in waiting.items() if words}
     return {term: found[term] for term in terms if term in found}
-
-
-def _texts(index: Index) -> Iterator[str]:
-    """The texts of all documents in storage order, so that each block is unpacked once."""
-    for segment, _ in index.segments:
-        for place in range(segment.documents):
-            yield from (segment.store[place].fields[name] for name in segment.store[place].fields)
 
 
 def _read(path: Path, embeddings: Embeddings) -> tuple[Vocabulary | None, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ POOLINGS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def open_model(
-    folder: ModelFolder, wanted: Export, precision: str | None, backend: str | None = None
+    folder: ModelFolder, wanted: Export, precision: str | None, backend: str | None
 ) -> tuple[str, OnnxModel | TorchModel]:
     """The precision to run at, and the model.
 
@@ -47,7 +46,7 @@ def open_model(
         )
     # Our own graph of plain BERT is faster than an fp32 file in the folder, and than a graph that
     # gives every token's vector where only that of [CLS] is wanted.
-    better = (chosen == FP32 or wanted.first_only) and writable_without_torch(folder) and find_spec("onnx") is not None
+    better = (chosen == FP32 or wanted.first_only) and writable_without_torch(folder)
     if wanted.layer != -1 or file is None or better:
         file = exported(folder, Export(wanted.task, chosen, wanted.layer, wanted.first_only))
     return chosen, OnnxModel(file)
@@ -67,6 +66,11 @@ class Transformer:
         self.model = model
         self._folder = ModelFolder.find(model)
         self._threads = check_threads(threads)
+
+    def _open_pairs(self, precision: str | None, backend: str | None = None) -> int:
+        """Open the model for logits of pairs. Returns the number of labels."""
+        self.precision, self._model = open_model(self._folder, Export(PAIRS), precision, backend)
+        return self._model.use(PAIRS)
 
     @property
     def megabytes(self) -> float:
@@ -135,8 +139,7 @@ class PairScorer(OneLogit, Transformer):
         if max_tokens is not None and not SMALLEST <= max_tokens <= longest:
             raise ParameterError("max_tokens", expected=f"a number from {SMALLEST} to {longest}", found=max_tokens)
         self._tokens = PairTokens(self._folder.load_tokenizer(), max_tokens or longest, query_tokens)
-        self.precision, self._model = open_model(self._folder, Export(PAIRS), precision, backend)
-        self.labels = self._model.use(PAIRS)
+        self.labels = self._open_pairs(precision, backend)
         self.kind = NEXT_SENTENCE if self._folder.next_sentence else CLASSIFIER
 
     def logits(self, pairs: Sequence[Pair], progress: Progress = SILENT) -> Floats:

@@ -26,6 +26,7 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 HIDDEN = ("last_hidden_state", "token_embeddings")
 SLOWER = ["SkipLayerNormFusion", "BiasGeluFusion"]  # than the operations that they fuse; see `bert`
 LOGITS_RANK, HIDDEN_RANK = 2, 3  # pairs x labels; texts x tokens x dimensions
+WINDOW = 512  # texts that are tokenised and sorted together, while the window before runs
 
 
 class Model(Protocol):
@@ -49,7 +50,15 @@ class OnnxModel:
         # Results also depend on the version: int8 kernels change.
         self.runtime = f"onnxruntime {onnxruntime.__version__}"
         self.backend = f"{self.runtime} without {' '.join(SLOWER)}"
-        self._session = open_session(file)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # the caller's
+        options.log_severity_level = 4
+        how: Any = {"providers": ["CPUExecutionProvider"], "disabled_optimizers": SLOWER}
+        try:
+            self._session = onnxruntime.InferenceSession(str(file), options, **how)
+        except Exception as error:  # the library's errors have no common base class
+            reason = str(error).splitlines()[0]
+            raise RankwellError(f"{file}: expected an ONNX model, found one that cannot be loaded: {reason}") from error
         self._inputs = [put.name for put in self._session.get_inputs()]
         self.outputs = {put.name: put for put in self._session.get_outputs()}
         self._check_inputs()
@@ -94,26 +103,6 @@ class OnnxModel:
         mask = np.ones_like(tokens.ids) if tokens.mask is None else tokens.mask
         values = dict(zip(INPUTS, (tokens.ids, mask, tokens.types), strict=True))
         return {name: np.atleast_2d(values[name]) for name in self._inputs}
-
-
-def open_session(file: Path) -> Any:
-    """An ONNX Runtime session that uses only the caller's thread."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    try:
-        return onnxruntime.InferenceSession(
-            str(file), options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOWER
-        )
-    except Exception as error:  # the library's errors have no common base class
-        reason = str(error).splitlines()[0]
-        raise RankwellError(f"{file}: expected an ONNX model, found one that cannot be loaded: {reason}") from error
-
-
-WINDOW = 512  # texts that are tokenised and sorted together, while the window before runs
 
 
 def cores() -> int:

@@ -21,7 +21,6 @@ import zipfile
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
@@ -67,13 +66,11 @@ def fetch_from_hub(name: str, folder: Path) -> str:
 
 def find_in_hub_cache(name: str) -> Path | None:
     """The folder of a model in the user's hub cache, or None."""
-    if find_spec("huggingface_hub") is None:
-        return None
-    from huggingface_hub import snapshot_download
-
     try:
+        from huggingface_hub import snapshot_download
+
         return Path(snapshot_download(name, local_files_only=True))
-    except Exception:  # noqa: BLE001 -- whatever is wrong with the cache, the model is not there
+    except Exception:  # noqa: BLE001 -- whatever is wrong with library or cache, the model is not there
         return None
 
 

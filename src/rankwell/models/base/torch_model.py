@@ -56,10 +56,11 @@ class TorchModel:
         return [row[: len(tokens.ids)] for row, tokens in zip(output, batch, strict=True)]
 
 
-def tensors(tokens: Tokens, *, segments: bool) -> dict[str, Any]:
-    """The inputs of a model of transformers for padded tokens."""
+def padded_tensors(rows: Sequence[Tokens], padding: int, *, segments: bool) -> dict[str, Any]:
+    """The inputs of a model of transformers: rows of tokens, padded to the longest."""
     import torch
 
+    tokens = padded(rows, padding)
     arrays = {"input_ids": tokens.ids, "attention_mask": tokens.mask, "token_type_ids": tokens.types}
     wanted = arrays if segments else ("input_ids", "attention_mask")
     return {name: torch.from_numpy(arrays[name]) for name in wanted}

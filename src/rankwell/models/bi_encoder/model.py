@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -25,7 +24,7 @@ def _largest(hidden: Tensor, mask: Tensor) -> Tensor:
 
 
 # The names and meanings of `rankwell.models.base.encoders`.
-POOLINGS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {"cls": _first, "max": _largest, "mean": _mean}
+POOLINGS: dict[str, Any] = {"cls": _first, "max": _largest, "mean": _mean}
 
 
 class TextVectors(SavesWeights, nn.Module):
@@ -38,4 +37,5 @@ class TextVectors(SavesWeights, nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """A row for each text, not normalised."""
         hidden = self.body(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return POOLINGS[self.pooling](hidden, attention_mask)
+        vectors: Tensor = POOLINGS[self.pooling](hidden, attention_mask)
+        return vectors

@@ -17,8 +17,8 @@ from rankwell.core.parameters import POSITIVE, Text, Whole, like, param
 from rankwell.evaluation import parse_measure
 from rankwell.models.base.encoders import POOLINGS
 from rankwell.models.base.folder import POOLING_MODES, ModelFolder
-from rankwell.models.base.tokens import TextTokens, Tokens, padded
-from rankwell.models.base.torch_model import tensors
+from rankwell.models.base.tokens import TextTokens, Tokens
+from rankwell.models.base.torch_model import padded_tensors
 from rankwell.models.cross_encoder.training import label_columns, padding_and_segments, tokenise
 from rankwell.models.learning.data import Data
 from rankwell.models.learning.pairs import Pairs
@@ -61,7 +61,7 @@ class TextTable:
     def inputs(self, places: Sequence[int], padding: int) -> dict[str, Any]:
         """The model's input for some texts, padded to the longest."""
         texts = (self._ids[place].astype(np.int64) for place in places)
-        return tensors(padded([Tokens(ids, np.zeros_like(ids)) for ids in texts], padding), segments=False)
+        return padded_tensors([Tokens(ids, np.zeros_like(ids)) for ids in texts], padding, segments=False)
 
 
 @dataclass(frozen=True, eq=False)

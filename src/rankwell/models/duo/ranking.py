@@ -15,8 +15,7 @@ import numpy as np
 from rankwell.core import SILENT, Booleans, Floats, Progress, Run, Values, sigmoid
 from rankwell.core.errors import FormatError, ParameterError, RankwellError
 from rankwell.core.parameters import Whole, like, param
-from rankwell.models.base.encoders import OneLogit, Transformer, open_model
-from rankwell.models.base.export import PAIRS, Export
+from rankwell.models.base.encoders import OneLogit, Transformer
 from rankwell.models.base.folder import RANKER_RECORD, ModelFolder, RankerRecord
 from rankwell.models.base.tokens import QUERY_TOKENS, Pair, Texts, Tokenizer, Tokens, Truncation, as_text
 from rankwell.models.reranking.reranker import DUO_DEPTH, BlockScores, Candidate, Candidates, Reranker, RerankSettings
@@ -95,9 +94,9 @@ class DuoScorer(OneLogit, Transformer):
         super().__init__(model, threads)
         settings = duo_settings(self._folder)
         self._tokens = TripleTokens(self._folder.load_tokenizer(), settings["max_tokens"], settings["query_tokens"])
-        self.precision, self._model = open_model(self._folder, Export(PAIRS), precision)
-        if self._model.use(PAIRS) != 1:
-            raise RankwellError(f"{model}: expected a duo model with one logit, found {self._model.use(PAIRS)}")
+        labels = self._open_pairs(precision)
+        if labels != 1:
+            raise RankwellError(f"{model}: expected a duo model with one logit, found {labels}")
 
     def logits(self, pairs: Sequence[Pair], progress: Progress = SILENT) -> Floats:
         """The logit of each query with two documents, as a row."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import random
 import zlib
 from collections.abc import Mapping, Sequence
@@ -17,8 +16,8 @@ from rankwell.core import SILENT, Floats, Integers, Progress, RankwellError, sig
 from rankwell.core.parameters import Whole, like, param
 from rankwell.evaluation import parse_measure
 from rankwell.models.base.folder import ModelFolder, RankerRecord
-from rankwell.models.base.tokens import Tokens, padded
-from rankwell.models.base.torch_model import tensors
+from rankwell.models.base.tokens import Tokens
+from rankwell.models.base.torch_model import padded_tensors
 from rankwell.models.cross_encoder.training import CrossEncoderSettings, label_columns, padding_and_segments, tokenise
 from rankwell.models.duo.ranking import DUO, Heads, TripleTokens, draw_others
 from rankwell.models.learning.data import Data
@@ -126,7 +125,7 @@ class TripleBatches:
     def inputs(self, places: Integers) -> dict[str, Any]:
         """The model's input for these triples."""
         triples = [self.joined(place) for place in places.tolist()]
-        return tensors(padded(triples, self.padding), segments=self.segments)
+        return padded_tensors(triples, self.padding, segments=self.segments)
 
     def joined(self, place: int) -> Tokens:
         """The tokens of one triple."""
@@ -163,7 +162,7 @@ class DuoValidation:
             "comparisons right": float(right.mean()),
             **ranking_measures(texts, scores.astype(np.float32), self.measures),
         }
-        return {name: value for name, value in measures.items() if math.isfinite(value)}
+        return {name: value for name, value in measures.items() if np.isfinite(value)}
 
 
 def comparisons(groups: Integers, labels: Floats, query_ids: Sequence[str], *, others: int, seed: int) -> Triples:

@@ -6,8 +6,6 @@ Li, Yates, MacAvaney, He and Sun, "PARADE: Passage representation aggregation fo
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -52,10 +50,6 @@ class Aggregation(nn.Module):
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
         self.sizes = sizes
-
-    @abstractmethod
-    def forward(self, passages: Tensor, there: Tensor) -> Tensor:
-        """Aggregate passages [documents, most, width] into [documents, width]."""
 
 
 class Average(Aggregation):
@@ -123,7 +117,7 @@ class Transformer(Aggregation):
         return hidden[:, 0]
 
 
-AGGREGATIONS: Mapping[str, type[Aggregation]] = {
+AGGREGATIONS: dict[str, type[Aggregation]] = {
     "avg": Average,
     "max": Maximum,
     "attn": Attention,

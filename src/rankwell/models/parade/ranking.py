@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -148,10 +148,6 @@ class ParadeReading:
         except (KeyError, TypeError) as error:
             expected = f"the settings of a {PARADE} model"
             raise FormatError(folder.path / RANKER_RECORD, None, expected=expected, found=str(error)) from error
-
-    def record(self) -> RankerRecord:
-        """The content of `ranker.json`."""
-        return RankerRecord(PARADE, asdict(self))
 
     def chosen(self, passages: Sequence[str]) -> list[str]:
         """Select the passages to read."""

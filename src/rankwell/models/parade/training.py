@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 
 from rankwell.core import SILENT, Integers, ParameterError, Progress, RankwellError
 from rankwell.core.parameters import Text, Whole, like, param
-from rankwell.models.base.folder import ModelFolder
+from rankwell.models.base.folder import ModelFolder, RankerRecord
 from rankwell.models.base.tokens import PairTokens
 from rankwell.models.base.torch_model import save_weights
 from rankwell.models.cross_encoder.training import CrossEncoderSettings, padding_and_segments, tokenise
@@ -183,7 +183,7 @@ def _prepare(
         model.body.save_pretrained(place)
         save_weights(model.top_weights(), place / TOP_WEIGHTS)
         copy_tokenizer(folder.path, place, reading.max_tokens)
-        reading.record().write(place)
+        RankerRecord(PARADE, asdict(reading)).write(place)
         if settings.onnx:
             write_graph(ModelFolder(str(run.model), place), reading, place / "onnx" / "model.onnx")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ from rankwell.core import FormatError, RankwellError, atomic_write
 from rankwell.models.base.bert_graph import GraphWriter
 from rankwell.models.base.export import TEXTS, Export, make
 from rankwell.models.base.folder import RANKER_RECORD, ModelFolder, RankerRecord, read_record, read_weights
+from rankwell.models.base.int8 import load_graph
 from rankwell.models.review_rankers.architectures import Architecture, InputReading, architecture
 
 HEAD, GRAPH, SHARED = "head.safetensors", Path("onnx") / "model.onnx", "encoder"
 NEEDED = ("texts", "max_tokens")
+HIDDEN = "last_hidden_state"
 
 
 @dataclass(frozen=True)
@@ -54,27 +56,18 @@ class ArchitectureRecord:
 
     @classmethod
     def read(cls, folder: Path) -> ArchitectureRecord:
-        """Read the record of a model's folder."""
+        """Read and check the record of a model's folder."""
         record = read_record(folder)
         if record is None:
             raise FormatError(folder / RANKER_RECORD, None, expected="a record of an architecture", found="none")
-        return cls.of(record, folder)
-
-    @classmethod
-    def of(cls, record: RankerRecord, folder: Path) -> ArchitectureRecord:
-        """Check and convert a folder's general record."""
-        settings: Mapping[str, Any] = record.settings
-        known = [part.name for part in fields(cls)[1:]]
+        settings, known = record.settings, [part.name for part in fields(cls)[1:]]
         wrong = [name for name in settings if name not in known] or [name for name in NEEDED if name not in settings]
         if wrong:
             expected = f"the settings {', '.join(known)} of an architecture"
             raise FormatError(folder / RANKER_RECORD, None, expected=expected, found=", ".join(settings))
-        found = cls(record.kind, **settings)
-        found.architecture, found.reading  # noqa: B018 -- a wrong word in them is found here
-        return found
-
-
-HIDDEN = "last_hidden_state"
+        own = cls(record.kind, **settings)
+        own.architecture, own.reading  # noqa: B018 -- a wrong word in them is found here
+        return own
 
 
 def write_graph(folder: Path, file: Path) -> None:
@@ -83,24 +76,19 @@ def write_graph(folder: Path, file: Path) -> None:
     For each input, `NAME_input_ids`, `NAME_attention_mask` and `NAME_token_type_ids` [batch, tokens]; out come
     `logits` [batch, 1]. Encoders of plain BERT need no torch for it. A shared encoder's weights are there once.
     """
-    import onnx
-
-    record = ArchitectureRecord.read(folder)
+    record, encoders = ArchitectureRecord.read(folder), {}
     inputs = record.architecture.inputs
     with tempfile.TemporaryDirectory() as scratch:
-        names = dict.fromkeys(map(record.encoder, inputs))
-        encoders = {name: onnx.load(_encoder(folder, name, Path(scratch) / f"{name}.onnx")) for name in names}
+        one = Path(scratch) / "encoder.onnx"
+        for name in dict.fromkeys(map(record.encoder, inputs)):
+            make(ModelFolder(str(folder / name), folder / name), Export(TEXTS, first_only=True, padded=True), one)
+            encoders[name] = load_graph(one)
     joined = _Joined()
     rows = [joined.encoder(name, record.encoder(name), encoders[record.encoder(name)]) for name in inputs]
     joined.head(rows, _layers(folder / HEAD))
     made = joined.model(next(iter(encoders.values())))
     with atomic_write(file) as opened:
         opened.write(made.SerializeToString())
-
-
-def _encoder(folder: Path, name: str, file: Path) -> Path:
-    make(ModelFolder(str(folder / name), folder / name), Export(TEXTS, first_only=True, padded=True), file)
-    return file
 
 
 def _layers(file: Path) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:

@@ -14,8 +14,7 @@ import numpy as np
 from rankwell.core import SILENT, Integers, ParameterError, Progress, RankwellError
 from rankwell.core.parameters import Flag, Number, Text, Whole, like, param
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.tokens import padded
-from rankwell.models.base.torch_model import tensors
+from rankwell.models.base.torch_model import padded_tensors
 from rankwell.models.cross_encoder.training import CrossEncoderSettings, label_columns, tokenise
 from rankwell.models.learning.data import Data
 from rankwell.models.learning.pair_batches import WINDOW, PairBatches, TokenisedPairs
@@ -152,7 +151,7 @@ class ExampleBatches(PairBatches):
         pairs = self.pairs
         bounds = zip(pairs.offsets[rows].tolist(), pairs.offsets[rows + 1].tolist(), strict=True)
         parts = (taken_apart(pairs.ids[start:end], pairs.types[start:end], self.count) for start, end in bounds)
-        inputs = tensors(padded(list(chain.from_iterable(parts)), self.padding), segments=True)
+        inputs = padded_tensors(list(chain.from_iterable(parts)), self.padding, segments=True)
         return {name: tensor.reshape(len(rows), self.count, -1) for name, tensor in inputs.items()}
 
 
