@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 HIDDEN = ("last_hidden_state", "token_embeddings")
-SLOWER = ["SkipLayerNormFusion", "BiasGeluFusion"]  # than the operations that they fuse; see `bert`
+SLOWER = ["SkipLayerNormFusion", "BiasGeluFusion"]  # than the operations that they fuse; see `bert_graph`
 LOGITS_RANK, HIDDEN_RANK = 2, 3  # pairs x labels; texts x tokens x dimensions
 WINDOW = 512  # texts that are tokenised and sorted together, while the window before runs
 
