@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 
@@ -52,7 +51,7 @@ class Vocabulary:
 def vocabulary_of(embeddings: Embeddings) -> Vocabulary:
     """The vocabulary of an index, encoded by the model that made the vectors."""
     path, index = embeddings.folder / FILE, embeddings.index
-    known, made_of = _read(path, embeddings)
+    known, made_of = _read(embeddings)
     if known is not None and made_of == index.fingerprint():
         return known
     words = surfaces(index, frequent_terms(index))
@@ -104,10 +103,10 @@ def surfaces(index: Index, terms: Sequence[str]) -> dict[str, str]:
     return {term: found[term] for term in terms if term in found}
 
 
-def _read(path: Path, embeddings: Embeddings) -> tuple[Vocabulary | None, str]:
+def _read(embeddings: Embeddings) -> tuple[Vocabulary | None, str]:
     """The stored vocabulary, and its index's fingerprint; nothing where it is damaged, missing or of another model."""
     with contextlib.suppress(RankwellError, KeyError):
-        file = BlockFile(path, KIND)
+        file = BlockFile(embeddings.folder / FILE, KIND)
         if file.facts["encoder"] == embeddings.made_with:
             vectors = file["vectors"].all().reshape(-1, embeddings.dimensions)
             return Vocabulary(Texts(file, "terms").all(), Texts(file, "words").all(), vectors), file.facts["index"]

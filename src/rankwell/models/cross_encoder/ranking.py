@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,15 +20,8 @@ from rankwell.models.reranking.reranker import Candidate, Candidates, Reranker, 
 from rankwell.models.reranking.scores import PairScores, Scorer
 
 
-def load_scorer(
-    model: str,
-    *,
-    max_tokens: int | None = None,
-    query_tokens: int | None = None,
-    precision: str | None = None,
-    threads: int | None = None,
-) -> Scorer:
-    """Load a transformer, or a linear model, which has no tokens and only one precision."""
+def load_scorer(model: str, *, threads: int | None = None, **settings: Any) -> Scorer:
+    """Load a transformer with the settings of a `PairScorer`, or a linear model, which has none of them."""
     from rankwell.models.linear.ranking import is_linear, load_linear  # whose stage is a `CrossEncoder` too
 
     if not is_linear(model):
@@ -36,11 +29,8 @@ def load_scorer(
         if record is not None:
             expected = f"a cross-encoder: rankwell.models.families.reranker makes the stage of a {record.kind} model"
             raise ParameterError("model", expected=expected, found=f"{model}, a {record.kind} model")
-        return load_pair_scorer(
-            model, max_tokens=max_tokens, query_tokens=query_tokens, precision=precision, threads=threads
-        )
-    of_transformers = {"max_tokens": max_tokens, "query_tokens": query_tokens, "precision": precision}
-    for name, value in of_transformers.items():
+        return load_pair_scorer(model, threads=threads, **settings)
+    for name, value in settings.items():
         if value is not None:
             raise ParameterError(name, expected=f"nothing, because {model} is a linear model", found=value)
     return load_linear(model)
