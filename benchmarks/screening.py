@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwell.collections import open_collection
-from rankwell.evaluation.significance.interval import t_interval
+from rankwell.evaluation.significance import t_interval
 from rankwell.reviews.screening import Effort, LabelledReview, Learner, labelled_reviews, simulate, starts
 
 # Runs under ASReview's Python: a CSV file and the known records in, the order and its seconds out.

@@ -38,7 +38,7 @@ from rankwell.models.reranking.passages import Passages
 from rankwell.models.review_rankers.architectures import ARCHITECTURES, architecture
 from rankwell.models.review_rankers.graph import ArchitectureRecord
 from rankwell.models.review_rankers.ranking import ArchitectureRanker
-from rankwell.ray.reranking import RerankOn
+from rankwell.ray import RerankOn
 from rankwell.retrieve import (
     BM25,
     RM3,
@@ -54,8 +54,7 @@ from rankwell.retrieve import (
 )
 from rankwell.reviews import Account, AnswerCache, EUtilities, PubMedRanker
 from rankwell.reviews.pubmed.transport import Throttle, Transport
-from rankwell.studies.steps.given import Pool, Stored
-from rankwell.studies.steps.rerankers import Known
+from rankwell.studies.steps.kinds import Known, Pool, Stored
 from rankwell.testing import check_model, check_stage, example_run
 from rankwell.vectors import embed
 from rankwell.vectors.search import can_connect

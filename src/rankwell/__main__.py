@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from types import FrameType
 
 INTERRUPTED = 3
 
@@ -18,7 +17,7 @@ def main() -> None:
     run()
 
 
-def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 -- what a signal handler is given
+def _leave(number: int, frame: object) -> None:  # noqa: ARG001 -- what a signal handler is given
     """End at once: nothing has been done yet, and an exception in the middle of a library's start may crash it."""
     sys.stderr.write("rankwell: interrupted before anything was done\n")
     sys.stderr.flush()

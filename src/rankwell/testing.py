@@ -22,6 +22,12 @@ import numpy as np
 
 from rankwell.core import Document, Queries, Query, RankwellError, Run, Stage, Top
 from rankwell.core.stage import Given, as_run
+from rankwell.models import families
+from rankwell.models.base import export, load_text_encoder, publishing
+from rankwell.models.base.folder import ModelFolder
+from rankwell.models.cross_encoder.ranking import CrossEncoder
+from rankwell.models.linear.ranking import is_linear
+from rankwell.models.reranking.reranker import Reranker
 
 TOLERANCE = 1e-5
 MOST_ALONE = 5  # queries that are ranked one at a time
@@ -64,14 +70,9 @@ def check_model(folder: Path | str, *, tolerance: float = TOLERANCE) -> None:
     as the stage that `rankwell.models.families.reranker` makes of it. Texts may be empty or very long, and no score or
     vector depends on what else is in the batch.
     """
-    from rankwell.models.base.catalogue import task_of
-    from rankwell.models.base.export import TEXTS
-    from rankwell.models.base.folder import ModelFolder
-    from rankwell.models.families import record_of
-    from rankwell.models.linear.ranking import is_linear
-
     name = str(folder)
-    encodes = not is_linear(name) and record_of(name) is None and task_of(ModelFolder.find(name)) == TEXTS
+    ranks = is_linear(name) or families.record_of(name) is not None
+    encodes = not ranks and publishing.task_of(ModelFolder.find(name)) == export.TEXTS
     try:
         (_check_encoder if encodes else _check_ranker)(name, tolerance)
     except RankwellError as error:
@@ -276,8 +277,6 @@ def _travelling(case: _Case) -> None:
 
 def _below(case: _Case) -> None:
     """A re-ranker keeps all documents; those below its depth stay below, in their old order."""
-    from rankwell.models.reranking.reranker import Reranker
-
     stage, depth, deepest = case.stage, case.reranks, int(np.diff(case.run.offsets).max(initial=0))
     if depth is None and isinstance(stage, Reranker):
         depth = min(stage.k, max(1, deepest // 2))
@@ -351,10 +350,7 @@ def _with_odd_queries(run: Run) -> Run:
 
 def _check_ranker(name: str, tolerance: float) -> None:
     """As a stage; and where each document is scored for itself, alone as among others."""
-    from rankwell.models.cross_encoder.ranking import CrossEncoder
-    from rankwell.models.families import reranker
-
-    stage = reranker(name).changed(cache=False, quiet=True)
+    stage = families.reranker(name).changed(cache=False, quiet=True)
     run = example_run()
     queries = Queries([*(run.queries or {}).values(), Query("long", {"query": LONG})])
     scores = {**run.to_dict(), "long": {"d1": 1.0, "d3": 0.5}}
@@ -369,20 +365,15 @@ def _check_ranker(name: str, tolerance: float) -> None:
 
 
 def _check_encoder(name: str, tolerance: float) -> None:
-    from rankwell.models.base import load_text_encoder
-
     encoder, texts = load_text_encoder(name), ["fever and cough", "", " ", "Größe ☃ 漢字", LONG]
     vectors, again, queries = encoder.encode(texts), encoder.encode(texts), encoder.encode_queries(texts)
     alone = np.concatenate([encoder.encode([]), *(encoder.encode([text]) for text in texts)])
     widths = {some.shape for some in (vectors, again, queries, alone)}
     lengths = np.linalg.norm(vectors, axis=1)
     far = float(np.abs(alone - vectors).max()) if len(widths) == 1 else np.inf
+    shapes = {(len(texts), encoder.dimensions)}
     for broken, expected, found in (
-        (
-            widths != {(len(texts), encoder.dimensions)},
-            f"vectors of {encoder.dimensions} numbers",
-            f"arrays of {widths}",
-        ),
+        (widths != shapes, f"vectors of {encoder.dimensions} numbers", f"arrays of {widths}"),
         (not np.isfinite([vectors, queries]).all(), "finite numbers in every vector", "others"),
         (encoder.normalise and np.abs(lengths - 1).max() > TOLERANCE, "vectors of length 1", f"lengths {lengths}"),
         (not np.array_equal(vectors, again), "the same vectors a second time", "others"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from needs import require
-from rankwell.cli import completing
+from rankwell.cli import options
 
 SHOWN = 'eval "$(rankwell --show-completion)"\n'
 LOAD = {
@@ -77,22 +77,22 @@ def test_installing_writes_what_the_shell_reads_at_its_start(shell: str, tmp_pat
 
 
 def test_models_to_fetch_are_those_that_are_not_here(use_models: None) -> None:  # noqa: ARG001 -- a home with models
-    here = {name for name, _ in completing.fetched("")}
+    here = {name for name, _ in options.fetched("")}
     assert "minilm-l6" in here
-    assert not here & {name for name, _ in completing.to_fetch("")}
+    assert not here & {name for name, _ in options.to_fetch("")}
 
 
 def test_a_damaged_home_offers_nothing_and_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANKWELL_HOME", str(tmp_path))
     (tmp_path / "models" / "broken").mkdir(parents=True)
     (tmp_path / "models" / "broken" / "rankwell.json").write_text("{")
-    assert completing.fetched("") == []
-    assert "minilm-l6" in dict(completing.to_fetch("mini"))
+    assert options.fetched("") == []
+    assert "minilm-l6" in dict(options.to_fetch("mini"))
 
 
 def test_every_offered_measure_can_be_used() -> None:
     from rankwell.evaluation import parse_measure
 
-    for name, what in completing.measures(""):
+    for name, what in options.measures(""):
         assert what
         assert parse_measure(name).name == name.split("@")[0]

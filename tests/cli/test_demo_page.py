@@ -16,7 +16,7 @@ import pytest
 from rankwell.core import Document
 from rankwell.index import IndexWriter
 
-SHOW = "import sys; from pathlib import Path; from rankwell.cli.demo_steps import show_page\n"
+SHOW = "import sys; from pathlib import Path; from rankwell.cli.demo import show_page\n"
 SHOW += "show_page(Path('index'), None, 'do masks help', stay=sys.argv[1] == 'stay')"
 ADDRESS = re.compile(r"The page: (http://127\.0\.0\.1:\d+)")
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from rankwell.clickhouse.address import parse_address
-from rankwell.clickhouse.engine import Engine, open_engine
+from rankwell.clickhouse.engine import Engine, open_engine, parse_address
 from rankwell.clickhouse.values import Name, literal, sql
 
 HOSTILE = (

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwell.clickhouse.address import parse_address
-from rankwell.clickhouse.engine import open_engine
+from rankwell.clickhouse.engine import open_engine, parse_address
 from rankwell.clickhouse.values import (
     block,
     numbers,

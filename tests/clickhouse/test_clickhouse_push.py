@@ -14,8 +14,7 @@ from rankwell import Document
 from rankwell.analysis import Analyzer
 from rankwell.clickhouse import parse_address, push
 from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.manifest import PushLock
-from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.writing import PushLock
 from rankwell.core import RankwellError
 from rankwell.core.arrays import Floats
 from rankwell.index import Index, IndexWriter, open_index
@@ -150,7 +149,7 @@ def test_a_push_that_breaks_off_is_gone_on_with(
     """At each table the engine fails after the rows have arrived: the writer cannot know that they have."""
     push(index_of(tmp_path, TEXTS), chdb)
     index = index_of(tmp_path, {"f": "red whale", "a": "blue", "g": "green fox", "h": "red"})
-    from rankwell.clickhouse.embedded import EmbeddedEngine
+    from rankwell.clickhouse.transport import EmbeddedEngine
 
     for name in ("insert", "copy_each"):
         monkeypatch.setattr(EmbeddedEngine, name, _failing(getattr(EmbeddedEngine, name), f"`{table}`"))
@@ -178,10 +177,10 @@ def test_one_push_at_a_time(tmp_path: Path, chdb: str) -> None:
     index = index_of(tmp_path, TEXTS)
     push(index, chdb)
     address = parse_address(chdb)
-    engine, tables = open_engine(address), Tables(address.database)
-    with PushLock(engine, tables).held(), pytest.raises(RankwellError, match="another push is writing"):
+    engine = open_engine(address)
+    with PushLock(engine).held(), pytest.raises(RankwellError, match="another push is writing"):
         push(index_of(tmp_path, {"z": "zebra"}), chdb)
-    PushLock(engine, tables).held().__enter__()  # and its process dies
+    PushLock(engine).held().__enter__()  # and its process dies
     push(Index.open(tmp_path), chdb, stale=0)
     agree(Index.open(tmp_path), chdb)
 

@@ -17,8 +17,7 @@ import pytest
 from clickhouse_servers import PASSWORD, READER, Cluster, need_servers, running_cluster
 from rankwell import Document
 from rankwell.clickhouse import ShardDownError, UnreachableError, parse_address, push
-from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.engine import Tables, open_engine
 from rankwell.clickhouse.values import sql
 from rankwell.core import RankwellError
 from rankwell.index import Index, IndexWriter, open_index
@@ -66,7 +65,7 @@ def rows(cluster: Cluster, database: str, table: str) -> list[list[int]]:
     found = []
     for shard in cluster.shards:
         engines = [open_engine(parse_address(f"clickhouse://127.0.0.1:{node.http}/{database}")) for node in shard]
-        statement = sql("SELECT count() AS n FROM {own}", own=Tables(database).own(table))
+        statement = sql("SELECT count() AS n FROM {own}", own=Tables(database)[table])
         found.append([int(engine.ask(statement)["n"][0]) for engine in engines])
     return found
 

@@ -17,8 +17,7 @@ from rankwell import Document
 from rankwell.analysis import Analyzer
 from rankwell.cli import app
 from rankwell.clickhouse import parse_address, push, push_documents
-from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.engine import Tables, open_engine
 from rankwell.clickhouse.values import sql
 from rankwell.core import ParameterError, RankwellError
 from rankwell.index import Index, IndexWriter, open_index
@@ -52,7 +51,7 @@ def agree(index: Index, address: str) -> None:
 
 def rows(address: str, table: str) -> int:
     parsed = parse_address(address)
-    own = Tables(parsed.database).own(table)
+    own = Tables(parsed.database)[table]
     return int(open_engine(parsed).ask(sql("SELECT count() AS n FROM {own}", own=own))["n"][0])
 
 
@@ -87,7 +86,7 @@ def test_dead_rows_are_purged_and_nobody_sees_a_difference(tmp_path: Path, chdb:
 
 @pytest.mark.slow
 def test_loads_that_broke_off_are_purged_too(tmp_path: Path, chdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankwell.clickhouse.embedded import EmbeddedEngine
+    from rankwell.clickhouse.transport import EmbeddedEngine
 
     original = EmbeddedEngine.insert
 

@@ -11,8 +11,7 @@ import pytest
 from clickhouse_servers import Cluster, need_keeper, need_servers, running_cluster, running_keeper
 from rankwell import Document
 from rankwell.clickhouse import parse_address, push, push_documents
-from rankwell.clickhouse.engine import open_engine
-from rankwell.clickhouse.tables import Tables
+from rankwell.clickhouse.engine import Tables, open_engine
 from rankwell.clickhouse.values import sql
 from rankwell.core import RankwellError
 from rankwell.index import Index, IndexWriter, open_index
@@ -41,7 +40,7 @@ def kept_alike(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def counts(cluster: Cluster, database: str, table: str) -> list[list[int]]:
     """How many rows each replica of each shard has."""
-    statement = sql("SELECT count() AS n FROM {own}", own=Tables(database).own(table))
+    statement = sql("SELECT count() AS n FROM {own}", own=Tables(database)[table])
     return [
         [
             int(open_engine(parse_address(f"clickhouse://127.0.0.1:{node.http}/x")).ask(statement)["n"][0])

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from rankwell.doctor import BROKEN, GOOD, NOTE, CheckupSection, Finding, checkup, examine, packages
+from rankwell.doctor import BROKEN, GOOD, NOTE, Finding, checkup, examine
+from rankwell.doctor.checkup import EXTRAS, is_older, parse_requirements
 from rankwell.doctor.machine import core_share, folder_size, int8_products, memory_limit
-from rankwell.doctor.packages import EXTRAS, is_older, parse_requirements
 
 ROOT = Path(__file__).parents[2]
 NOT_FOR_USERS = {"all", "bench", "dev", "docs", "lint", "test", "test-all"}
@@ -97,7 +97,7 @@ def test_a_damaged_model_is_found(damage: str, models: Path, tmp_path: Path, mon
 
 
 def test_a_part_that_cannot_be_looked_at_is_said_and_the_others_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def falls_over() -> CheckupSection:
+    def falls_over() -> list[Finding]:
         raise OSError("the disk is on fire")
 
     monkeypatch.setattr(checkup, "LOOKS", (("Home", falls_over), *checkup.LOOKS[:1]))
@@ -113,7 +113,7 @@ def test_every_extra_that_users_may_want_is_explained() -> None:
 
 def test_a_missing_extra_is_worth_a_note_with_the_way_to_get_it() -> None:
     lines = list(parse_requirements(["no-such-package>=1; extra == 'inner'", "rankwell[inner]; extra == 'outer'"]))
-    found = packages._extra("outer", "something more", lines)
+    found = checkup._extra("outer", "something more", lines)
     assert (found.state, found.way_out) == (NOTE, "pip install 'rankwell[outer]'")
     assert str(found) == "something more: not here (no-such-package)"
 
@@ -184,8 +184,8 @@ def test_the_size_of_a_folder_is_that_of_its_files(tmp_path: Path) -> None:
 
 def test_a_package_that_does_not_load_is_broken_and_named(tmp_path: Path) -> None:
     (tmp_path / "tokenizers.py").write_text("raise ImportError('libfoo.so: cannot open shared object file')")
-    program = "import sys; sys.path.insert(0, sys.argv[1]); import rankwell.doctor.packages as p\n"
-    program += "print([(f.name, str(f), f.way_out) for f in p.packages().findings if f.state == 'broken'])"
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import rankwell.doctor.checkup as p\n"
+    program += "print([(f.name, str(f), f.way_out) for f in p.packages() if f.state == 'broken'])"
     command = [sys.executable, "-c", program, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "libfoo.so: cannot open shared object file" in done.stdout

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from rankwell.core import Run, Stage
-from rankwell.retrieve.expansion import query_texts
+from rankwell.retrieve.candidates import query_texts
 
 
 @dataclass(frozen=True)

@@ -1,93 +1,129 @@
-"""Options that several commands share."""
+"""Options that several commands share, what a shell offers for them, and what they do."""
 
 from __future__ import annotations
 
 import contextlib
 import inspect
+import shlex
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from rankwell.cli import completing
-from rankwell.collections import Problems, Reading
+from rankwell.collections import Problems, Reading, open_collection, read_qrels, read_run
+from rankwell.core import Judgments, ParameterError, Progress, Run, atomic_write
 from rankwell.core.parameters import Parameter, parameters
-from rankwell.core.progress import Progress
+from rankwell.report import Page, Table
+from rankwell.report.pictures import Picture
+from rankwell.report.table import one_line
 
-Source = Annotated[
-    str, typer.Argument(help="A file or folder of any format, rankwell:python, or irds:ID.", show_default=False)
-]
-Format = Annotated[str | None, typer.Option("--format", help="Format of the documents (default: guessed).")]
-Fields = Annotated[str | None, typer.Option("--fields", help="Text columns: title,abstract or field=column,...")]
-IdColumn = Annotated[str | None, typer.Option("--id", help="The column with the document's id.")]
-Metadata = Annotated[str | None, typer.Option("--metadata", help="Columns to keep as metadata (default: all others).")]
-Encoding = Annotated[str, typer.Option("--encoding", help="Encoding of the files.")]
-SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip bad records and list them, instead of stopping.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
-Split = Annotated[str | None, typer.Option("--split", help="Which judgments: test, dev, train, ...")]
-Output = Annotated[str, typer.Option("--output", help="Output format: table, md, latex, csv or json.")]
+MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
+
+Offers = list[tuple[str, str]]
+
+# With the cutoffs that papers use; any other can be typed.
+CUTOFFS = {"nDCG": (10, 20, 100), "RR": (10, 100), "AP": (1000,), "P": (5, 10, 20), "R": (10, 100, 1000)}
+CUTOFFS |= {"Success": (1, 5, 10), "Judged": (10,), "Unjudged": (10,), "DCG": (10,), "MFR": (10,)}
+
+
+def _offer_models(kind: str | None = None, *, here: bool = True) -> Callable[[str], Offers]:
+    """Offer models of a kind; those without a short name may be of any kind."""
+
+    def offer(incomplete: str) -> Offers:
+        from rankwell.models.base import fetched_models, known_models
+
+        known, present = known_models(), []
+        with contextlib.suppress(Exception):  # a damaged home is the doctor's business, and no line between two keys
+            present = fetched_models()
+        names = present if here else [name for name in known if name not in present]
+        fitting = [name for name in names if kind is None or name not in known or known[name].kind == kind]
+        what = {name: known[name].what if name in known else "fetched or exported by you" for name in fitting}
+        return _beginning(incomplete, what.items())
+
+    return offer
+
+
+fetched, to_fetch = _offer_models(), _offer_models(here=False)
+cross_encoders, bi_encoders = _offer_models("cross-encoder"), _offer_models("bi-encoder")
+
+
+def studies(incomplete: str) -> Offers:
+    """The studies that come with Rankwell."""
+    from rankwell.studies import shipped_studies
+
+    return _beginning(incomplete, [(name, file.study.title) for name, file in shipped_studies().items()])
+
+
+def measures(incomplete: str) -> Offers:
+    """The names of measures: with the usual cutoffs, and without where they can do without."""
+    from rankwell.evaluation import MEASURES
+
+    what = {measure.name: (measure.__doc__ or "").split(". ")[0].split("\n")[0].rstrip(".") for measure in MEASURES}
+    usual = [(f"{name}@{cutoff}", what[name]) for name, cutoffs in CUTOFFS.items() for cutoff in cutoffs]
+    plain = [(of.name, what[of.name]) for of in MEASURES if all(field.default is not MISSING for field in fields(of))]
+    return _beginning(incomplete, [*usual, *plain])
+
+
+def _beginning(incomplete: str, offers: Iterable[tuple[str, str]]) -> Offers:
+    return [offer for offer in offers if offer[0].lower().startswith(incomplete.lower())]
+
+
+def path_option(help: str, *flags: str) -> Any:
+    """An option for a path. The code that reads it says, in one line, where it cannot be read."""
+    return Option(*flags, help=help, readable=False)
+
+
+Source = Annotated[str, Argument(help="A file or folder of any format, rankwell:python, or irds:ID.")]
+Format = Annotated[str | None, Option("--format", help="Format of the documents (default: guessed).")]
+Fields = Annotated[str | None, Option("--fields", help="Text columns: title,abstract or field=column,...")]
+IdColumn = Annotated[str | None, Option("--id", help="The column with the document's id.")]
+Metadata = Annotated[str | None, Option("--metadata", help="Columns to keep as metadata (default: all others).")]
+Encoding = Annotated[str, Option("--encoding", help="Encoding of the files.")]
+SkipBad = Annotated[bool, Option("--skip-bad", help="Skip bad records and list them, instead of stopping.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no progress.")]
+Split = Annotated[str | None, Option("--split", help="Which judgments: test, dev, train, ...")]
+Output = Annotated[str, Option("--output", help="Output format: table, md, latex, csv or json.")]
+Queries = Annotated[str, Argument(help="Queries in any format, or a collection that has some.")]
 QueriesFile = Annotated[
-    Path | None,
-    typer.Option("--queries", help="Queries in any format, instead of the collection's own.", readable=False),
+    Path | None, path_option("Queries in any format, instead of the collection's own.", "--queries")
 ]
-QrelsFile = Annotated[
-    Path | None,
-    typer.Option("--qrels", help="Judgments in any format, instead of the collection's own.", readable=False),
-]
-Qrels = Annotated[
-    Path,
-    typer.Argument(help="Judgments in any format, or a collection that has some.", show_default=False, readable=False),
-]
+QrelsFile = Annotated[Path | None, path_option("Judgments in any format, instead of the collection's own.", "--qrels")]
+Qrels = Annotated[Path, Argument(help="Judgments in any format, or a collection that has some.", readable=False)]
 Measures = Annotated[
     list[str] | None,
-    typer.Option(
-        "--measure",
-        "-m",
+    Option(
+        *("--measure", "-m"),
         help="A measure such as nDCG@10, RR@10, AP(rel=2)@1000, P_10; several times for more.",
-        autocompletion=completing.measures,
+        autocompletion=measures,
     ),
 ]
-Unjudged = Annotated[
-    str, typer.Option("--unjudged", help="Documents nobody judged: zero (not relevant), remove, or bounds.")
-]
-Test = Annotated[str, typer.Option("--test", help="Significance test: t, randomization or bootstrap.")]
-Seed = Annotated[int, typer.Option("--seed", help="Random seed for the randomization and bootstrap tests.")]
-Marks = Annotated[str, typer.Option("--marks", help="Marks of significance: stars, dagger or none.")]
-Html = Annotated[
-    Path | None, typer.Option("--html", help="Also write one page with tables and pictures.", readable=False)
-]
+Seed = Annotated[int, Option("--seed", help="Random seed for the randomization and bootstrap tests.")]
+Marks = Annotated[str, Option("--marks", help="Marks of significance: stars, dagger or none.")]
+Html = Annotated[Path | None, path_option("Also write one page with tables and pictures.", "--html")]
+Pictures = Annotated[Path | None, Option("--pictures", help="Write the pictures into this folder (PNG).")]
 Names = Annotated[
-    list[str] | None, typer.Option("--name", help="Name of a run in tables; once for each run, in their order.")
+    list[str] | None, Option("--name", help="Name of a run in tables; once for each run, in their order.")
 ]
-AssessUnjudged = Annotated[
-    Path | None,
-    typer.Option("--assess-unjudged", help="Write the unjudged documents as a study for assessors.", readable=False),
+Tokenizer = Annotated[
+    str | None, Option("--tokenizer", help="Count tokens as this model sees them: a short name or a folder.")
 ]
-AssessDepth = Annotated[int, typer.Option("--depth", help="Depth to which --assess-unjudged looks.")]
-AssessCollection = Annotated[
-    str | None, typer.Option("--collection", help="Texts for --assess-unjudged: any format, or an index.")
-]
-IndexFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The index.", show_default=False, readable=False)]
+TokenLimit = Annotated[int, Option("--limit", help="The model's token limit.")]
+IndexFolder = Annotated[Path, Argument(metavar="DIR", help="The index.", readable=False)]
 IndexAddress = Annotated[
-    str,
-    typer.Argument(
-        metavar="DIR", help="The index: a folder, or an address in ClickHouse (see push).", show_default=False
-    ),
+    str, Argument(metavar="DIR", help="The index: a folder, or an address in ClickHouse (see push).")
 ]
-Threads = Annotated[int | None, typer.Option("--threads", help="Number of threads (default: number of cores).")]
-Rerank = Annotated[
-    str | None,
-    typer.Option("--rerank", help="Re-rank the top with this cross-encoder.", autocompletion=completing.cross_encoders),
-]
-On = Annotated[
-    str | None,
-    typer.Option("--on", help="Run on a Ray cluster: ray, ray:address=HOST:PORT or ray://HOST:PORT."),
-]
-RunOut = Annotated[Path, typer.Option("--out", "-o", help="The run to write.", show_default=False, readable=False)]
+Threads = Annotated[int | None, Option("--threads", help="Number of threads (default: number of cores).")]
+On = Annotated[str | None, Option("--on", help="Run on a Ray cluster: ray, ray:address=HOST:PORT or ray://HOST:PORT.")]
+RunOut = Annotated[Path, path_option("The run to write.", "--out", "-o")]
+
+
+def tell(line: object) -> None:
+    """Print a line on stderr, at once."""
+    print(line, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
@@ -106,7 +142,93 @@ def reading(
         print(f"left out {problems.count:,} bad records{others}", file=sys.stderr)
 
 
-COMPLETIONS = {"rerank": completing.cross_encoders}
+@contextlib.contextmanager
+def keeping(what: str, progress: Progress) -> Iterator[None]:
+    """After a failure or Ctrl-C say that what was done so far is kept."""
+    try:
+        yield
+    except BaseException:
+        if progress.count:
+            print(f"what was {what} so far is kept: the same command goes on from there", file=sys.stderr)
+        raise
+
+
+def read_judged(
+    qrels: Path, runs: Sequence[Path], names: Sequence[str] | None, *, skip_bad: bool, quiet: bool
+) -> tuple[Judgments, dict[str, Run]]:
+    """The judgments, and the runs by the names that tables show."""
+    with reading("reading", "lines", skip_bad=skip_bad, quiet=quiet) as how:
+        return _judgments(qrels, how), _read_runs(runs, names, how)
+
+
+def read_runs(runs: Sequence[Path], names: Sequence[str] | None, *, skip_bad: bool, quiet: bool) -> dict[str, Run]:
+    """The runs by the names that tables show."""
+    with reading("reading", "lines", skip_bad=skip_bad, quiet=quiet) as how:
+        return _read_runs(runs, names, how)
+
+
+def _read_runs(paths: Sequence[Path], names: Sequence[str] | None, how: Reading) -> dict[str, Run]:
+    runs = [read_run(path, reading=how) for path in paths]
+    return dict(zip(_named(paths, names), runs, strict=True))
+
+
+def show(output: str, *tables: Table) -> None:
+    """Print tables in a format; each ends its last line itself."""
+    print("\n".join(table.render(output) for table in tables), end="")
+
+
+def warn(sentences: Iterable[str]) -> None:
+    """Say on stderr what a reader should know."""
+    for sentence in sentences:
+        tell(f"note: {one_line(sentence)}")
+
+
+def write_page(path: Path, page: Page) -> None:
+    """Write a page and say where it is."""
+    with atomic_write(path) as file:
+        file.write(page.html().encode())
+    tell(f"page: {path}")
+
+
+def write_pictures(folder: Path, pictures: Mapping[str, Picture]) -> None:
+    """Write pictures by their names and say where they are."""
+    for name, picture in pictures.items():
+        picture.save(folder / f"{name}.png")
+    tell(f"pictures: {folder}")
+
+
+def parse_numbers(name: str, text: str, expected: str = "numbers separated by commas") -> list[float]:
+    """`0.9,1.2` as numbers."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise ParameterError(name, expected=expected, found=text) from error
+
+
+def this_command() -> str:
+    """The command as it was typed, for the foot of a page."""
+    return shlex.join(["rankwell", *sys.argv[1:]])
+
+
+def _named(runs: Sequence[Path], names: Sequence[str] | None) -> list[str]:
+    """The given names, else the files' names: without folder and ending as far as they still differ."""
+    if names:
+        if len(names) != len(runs) or len(set(names)) < len(names):
+            raise ParameterError("--name", expected=f"{len(runs)} different names, one a run", found=list(names))
+        return list(names)
+    stems = [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in runs]
+    full = [str(path) for path in runs]
+    for shortened in (stems, [path.name for path in runs], full):
+        if len(set(shortened)) == len(runs):
+            return shortened
+    raise ParameterError("runs", expected="different files", found=full)
+
+
+def _judgments(qrels: Path, how: Reading) -> Judgments:
+    """Those of a file, or a collection's own (a folder, rankwell:python, irds:ID)."""
+    if qrels.is_dir() or (":" in str(qrels) and not qrels.exists()):
+        return open_collection(str(qrels)).judgments(reading=how)
+    return read_qrels(qrels, reading=how)
 
 
 def declared(command: Callable[..., None]) -> Callable[..., None]:
@@ -118,23 +240,20 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
     """
     signature = inspect.signature(command, eval_str=True)
     types: dict[str, Any] = {name: part.annotation for name, part in signature.parameters.items()}
-    groups: dict[str, type[Any]] = {
-        name: kind for name, kind in types.items() if isinstance(kind, type) and is_dataclass(kind)
-    }
+    groups = {name: kind for name, kind in types.items() if isinstance(kind, type) and is_dataclass(kind)}
     plain = [part for name, part in signature.parameters.items() if name not in groups]
     own = {part.name for part in plain}
     wanted = {name: part for owner in groups.values() for name, part in parameters(owner).items() if name not in own}
-    options = [_option(parameter) for parameter in wanted.values()]
     needed = [part for part in plain if part.default is part.empty]
 
     @wraps(command)
     def with_options(**given: Any) -> None:
         for name, owner in groups.items():
-            fields = {field: part for field, part in parameters(owner).items() if field in wanted}
-            given[name] = owner(**{field: part.read(given.pop(field)) for field, part in fields.items()})
+            chosen = [part for field, part in parameters(owner).items() if field in wanted]
+            given[name] = owner(**{part.name: part.read(given.pop(part.name)) for part in chosen})
         command(**given)
 
-    parts = [*needed, *options, *(part for part in plain if part not in needed)]
+    parts = [*needed, *map(_option, wanted.values()), *(part for part in plain if part not in needed)]
     parts = [part.replace(kind=inspect.Parameter.KEYWORD_ONLY) for part in parts]
     with_options.__signature__ = signature.replace(parameters=parts)  # type: ignore[attr-defined]
     with_options.__annotations__ = {part.name: part.annotation for part in parts}
@@ -151,7 +270,8 @@ def _option(parameter: Parameter) -> inspect.Parameter:
     elif parameter.default is None and str(parameter.example or "") not in about:
         about = f"{about.removesuffix('.')}, such as {parameter.example!r}."
     kind: Any = parameter.kind.type if parameter.default is not None else parameter.kind.type | None
-    info = typer.Option(*flags, help=about, autocompletion=COMPLETIONS.get(parameter.name))
+    info = Option(*flags, help=about, autocompletion=cross_encoders if parameter.name == "rerank" else None)
+    annotation = Annotated[kind, info]
     return inspect.Parameter(
-        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=Annotated[kind, info]
+        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=annotation
     )

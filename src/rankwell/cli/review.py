@@ -1,234 +1,286 @@
-"""`rankwell review`: systematic reviews, from lists of studies to a collection and to screening in the browser."""
+"""`rankwell review`: systematic reviews, from lists of studies to a collection, its ranking, and screening."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
+from typer import Argument, Option, Typer
 
+from rankwell import reviews
 from rankwell.cli import options
-from rankwell.cli.options import Quiet
-from rankwell.cli.review_simulate import rank_reviews, simulate_reviews
+from rankwell.collections import open_collection, write_run
+from rankwell.core import MissingExtraError, ParameterError, Progress
+from rankwell.models.base import TokenCounter, default_tokenizer, find_model
+from rankwell.report.table import RENDERERS
+from rankwell.reviews import build as building
+from rankwell.reviews import finding, screening, statistics
+from rankwell.reviews.screening import figures, rankers
 
-if TYPE_CHECKING:
-    from rankwell.reviews import CandidateSource
-    from rankwell.reviews.screening.store import Project
+NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
+review = Typer(no_args_is_help=True, help="Systematic reviews: find their studies, describe them.")
+Source = Annotated[str, Argument(metavar="COLLECTION", help="A collection of reviews with their judgments.")]
+Split = Annotated[
+    str | None, Option("--split", help="Which reviews: test, validation, train or all; test if there is one.")
+]
+Bert = Annotated[str, Option("--bert", metavar="MODEL", help="The model of learner+bert: a short name or a folder.")]
+RankerSeed = Annotated[int, Option("--seed", help="Random seed for the starts and the random ranker.")]
 
 
+@review.command()
+def rank(
+    source: Source,
+    out: options.RunOut,
+    ranker: Annotated[
+        str, Option(help="bm25, linear, learner or learner+bert (by likeness to the title), or random.")
+    ] = "bm25",
+    split: Split = None,
+    bert: Bert = "minilm-l6",
+    seed: RankerSeed = 0,
+    output: options.Output = "table",
+    quiet: options.Quiet = False,
+) -> None:
+    """Rank each review's own records by its title, and say how well: MAP, accuracy, and the work that is saved."""
+    _check_output(output)
+    chosen = screening.ranker_named(ranker)
+    setting = _setting(source, split, [ranker], bert, seed=seed, quiet=quiet)
+    with Progress("ranking", unit="reviews", total=len(setting.reviews), quiet=quiet) as progress:
+        ordering = chosen(setting)
+        run = screening.ranked(list(progress.track(setting.reviews)), ordering, ranker)
+    write_run(out, run, "trec")
+    options.warn(setting.notes)
+    options.show(output, figures.ranking_table(run, setting))
+    if not quiet:
+        options.tell(f"{out}: {len(run.qids):,} reviews, {len(run):,} records")
+
+
+@review.command()
+def simulate(
+    source: Source,
+    ranker: Annotated[
+        list[str] | None,
+        Option("--ranker", help="learner, learner+bert, bm25, linear or random; several times for more."),
+    ] = None,
+    run: Annotated[
+        list[Path] | None, Option("--run", help="Also replay the order of this run.", readable=False)
+    ] = None,
+    starts: Annotated[int, Option(help="Number of simulations, each with other known records.")] = 10,
+    seed: RankerSeed = 0,
+    recall: Annotated[float, Option(help="Recall at which saved work is measured.")] = 0.95,
+    again: Annotated[
+        float, Option(help="Retrain when the number of decisions has grown by this share (0: after each).")
+    ] = 0.02,
+    split: Split = None,
+    bert: Bert = "minilm-l6",
+    pictures: Annotated[Path | None, Option(help="Write the recall curves into this folder (PNG).")] = None,
+    html: options.Html = None,
+    output: options.Output = "table",
+    quiet: options.Quiet = False,
+) -> None:
+    """Replay finished reviews, to see how much work each ranker would have saved."""
+    _check_output(output)
+    names = list(dict.fromkeys(ranker or ([] if run else ["learner"])))
+    setting = _setting(source, split, names, bert, seed=seed, quiet=quiet).for_replay()
+    by_name = _rankers(setting, names, run or [])
+    total = len(setting.reviews) * len(by_name) * starts
+    with Progress("simulating", unit="simulations", total=total, quiet=quiet) as progress:
+        replays = screening.replay(
+            setting.reviews, by_name, count=starts, seed=seed, again=again, recall=recall, progress=progress
+        )
+    options.warn(setting.notes)
+    options.show(output, figures.figures_table(replays, output))
+    if pictures:
+        curves = figures.recall_pictures(replays).items()
+        options.write_pictures(pictures, {f"recall-{_file_name(name)}": picture for name, picture in curves})
+    if html:
+        options.write_page(
+            html, figures.replays_page(replays, f"{source}: simulated screening", options.this_command(), setting.notes)
+        )
+
+
+def _check_output(output: str) -> None:
+    """Refuse an unknown form of output before the work, not after it."""
+    if output not in RENDERERS:
+        raise ParameterError("output", expected=f"one of {', '.join(RENDERERS)}", found=output)
+
+
+def _setting(
+    source: str, split: str | None, names: Sequence[str], bert: str, *, seed: int, quiet: bool
+) -> screening.Setting:
+    """The reviews, and what the asked rankers may learn from; an unknown ranker or model is refused before that."""
+    if seed < 0:
+        raise ParameterError("--seed", expected="a whole number from 0", found=seed)
+    for name in names:
+        screening.ranker_named(name)
+    reads = any(name.endswith("+bert") for name in names)
+    if reads:
+        find_model(bert)
+    with options.reading(f"reading {source}", "documents", quiet=quiet) as how:
+        learning = "linear" in names
+        setting = screening.read_setting(open_collection(source), split, learning=learning, seed=seed, reading=how)
+    if reads:  # it reads all records, which takes minutes the first time; what it read is kept
+        reader, total = screening.Reader.open(bert), sum(len(review.records) for review in setting.reviews)
+        with Progress(f"{bert} reads", unit="records", total=total, quiet=quiet) as progress:
+            for review in setting.reviews:
+                reader.read(review.records, progress)
+    return replace(setting, model=bert)
+
+
+def _rankers(setting: screening.Setting, names: Sequence[str], runs: Sequence[Path]) -> dict[str, rankers.Ranker]:
+    by_name = {name: screening.ranker_named(name)(setting) for name in names}
+    for name, run in options.read_runs(runs, None, skip_bad=False, quiet=True).items():
+        if name in by_name:
+            raise ParameterError("--run", expected="a file whose name is not that of a ranker", found=name)
+        by_name[name] = screening.by_run(run)
+        unknown = [review.name for review in setting.reviews if review.name not in run]
+        if unknown:
+            setting.notes.append(f"{name} has nothing for {len(unknown):,} reviews, whose records keep their order")
+    return by_name
+
+
+def _file_name(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in name)
+
+
+@review.command()
 def screen(
-    project: Annotated[
-        Path,
-        typer.Argument(help="The project's file; a new one is made.", show_default=False, readable=False),
-    ],
+    project: Annotated[Path, Argument(help="The project's file; a new one is made.", readable=False)],
     imported: Annotated[
         list[str] | None,
-        typer.Option(
-            "--import", help="Records to add: RIS, CSV, .nbib, or any collection. May be given several times."
-        ),
+        Option("--import", help="Records to add: RIS, CSV, .nbib, or any collection. May be given several times."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="What the review is about; the ranking starts from it.")] = None,
+    title: Annotated[str | None, Option(help="What the review is about; the ranking starts from it.")] = None,
     reviewer: Annotated[
-        list[str] | None, typer.Option(help="Name of a reviewer; may be given twice, and each gets a link.")
+        list[str] | None, Option(help="Name of a reviewer; may be given twice, and each gets a link.")
     ] = None,
     bert: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Model that also reads the records, in the background: a short name or a folder.",
-            show_default=False,
-        ),
+        Option(metavar="MODEL", help="Model that also reads the records, in the background: a short name or a folder."),
     ] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen at.")] = 8000,
-    no_serve: Annotated[bool, typer.Option("--no-serve", help="Only import; do not open the pages.")] = False,
-    quiet: Quiet = False,
+    host: Annotated[str, Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="The port to listen at.")] = 8000,
+    no_serve: Annotated[bool, Option("--no-serve", help="Only import; do not open the pages.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Screen records in the browser until Ctrl-C: the ranking learns from every decision."""
-    from rankwell.core import MissingExtraError
-
     try:
+        from rankwell.reviews.screening.files import read_records
         from rankwell.reviews.screening.store import open_project
     except ImportError as error:
         raise MissingExtraError("screening", extra="reviews") from error
 
     if bert is not None:
-        _check_model(bert)
+        find_model(bert)  # one that is not there is told at once, and not by a thread
     with open_project(project, title=title, reviewers=reviewer or ()) as opened:
         for source in imported or ():
-            _add(opened, source, quiet=quiet)
+            with options.reading(f"reading {source}", "records", quiet=quiet) as how:
+                references = read_records(source, how)
+            with Progress("looking for duplicates", unit="records", total=len(references), quiet=quiet) as progress:
+                outcome = opened.import_references(Path(source).name or source, references, progress)
+            duplicates = f"{outcome.duplicates:,} duplicates set aside, {outcome.doubtful:,} to look at"
+            options.tell(f"{source}: {outcome.read:,} records, {duplicates}")
         if no_serve:
             return
         from rankwell.apps.screening.application import run
 
-        run(opened, model=bert, host=host, port=port, quiet=quiet, tell=_tell)
+        run(opened, model=bert, host=host, port=port, quiet=quiet, tell=options.tell)
 
 
-def _check_model(name: str) -> None:
-    """A model that is not there is told at once, and not by a thread."""
-    from rankwell.models.base import find_model
-
-    find_model(name)
-
-
-def _add(project: Project, source: str, *, quiet: bool) -> None:
-    """Import a file, and say what came of it."""
-    from rankwell.cli.options import reading
-    from rankwell.core import Progress
-    from rankwell.reviews.screening.files import read_records
-
-    with reading(f"reading {source}", "records", quiet=quiet) as how:
-        references = read_records(source, how)
-    with Progress("looking for duplicates", unit="records", total=len(references), quiet=quiet) as progress:
-        found = project.import_references(Path(source).name or source, references, progress)
-    _tell(f"{source}: {found.read:,} records, {found.duplicates:,} duplicates set aside, {found.doubtful:,} to look at")
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
-
-review = typer.Typer(no_args_is_help=True, help="Systematic reviews: find their studies, describe them.")
-review.command("rank")(rank_reviews)
-review.command("simulate")(simulate_reviews)
-review.command("screen")(screen)
-
-
-@review.command("build")
+@review.command()
 def build(
-    reviews: Annotated[
-        Path, typer.Argument(help="Reviews: JSON, CSV, or a folder of RIS files.", show_default=False, readable=False)
+    listed: Annotated[
+        Path, Argument(metavar="reviews", help="Reviews: JSON, CSV, or a folder of RIS files.", readable=False)
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder of the collection.", show_default=False, readable=False)
-    ],
+    out: Annotated[Path, Option("--out", "-o", help="The folder of the collection.", readable=False)],
     local: Annotated[
         Path | None,
-        typer.Option(
-            help="Search here instead of PubMed: an index of articles, or PubMed's XML files.", readable=False
-        ),
+        Option(help="Search here instead of PubMed: an index of articles, or PubMed's XML files.", readable=False),
     ] = None,
-    cache: Annotated[Path | None, typer.Option(help="The folder that keeps PubMed's answers.", readable=False)] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Use only the kept answers; do not connect to PubMed.")
-    ] = False,
-    base_url: Annotated[str, typer.Option(help="Address of NCBI's E-utilities.")] = NCBI,
+    cache: Annotated[Path | None, Option(help="The folder that keeps PubMed's answers.", readable=False)] = None,
+    offline: Annotated[bool, Option("--offline", help="Use only the kept answers; do not connect to PubMed.")] = False,
+    base_url: Annotated[str, Option(help="Address of NCBI's E-utilities.")] = NCBI,
     decisions: Annotated[
-        Path | None, typer.Option(help="An ambiguous.csv with yes and no filled in.", readable=False)
+        Path | None, Option(help="An ambiguous.csv with yes and no filled in.", readable=False)
     ] = None,
-    fewest: Annotated[int, typer.Option(help="Least number of documents of a review.")] = 30,
-    candidates: Annotated[int, typer.Option(help="Number of search results to compare with each study.")] = 20,
-    shares: Annotated[str, typer.Option(help="Percent of reviews for train, validation, test.")] = "85,7.5,7.5",
+    fewest: Annotated[int, Option(help="Least number of documents of a review.")] = 30,
+    candidates: Annotated[int, Option(help="Number of search results to compare with each study.")] = 20,
+    shares: Annotated[str, Option(help="Percent of reviews for train, validation, test.")] = "85,7.5,7.5",
     keep_without_abstract: Annotated[
-        bool, typer.Option("--keep-without-abstract", help="Also keep articles that have only a title.")
+        bool, Option("--keep-without-abstract", help="Also keep articles that have only a title.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Random seed for the split and the relevant examples.")] = 0,
+    seed: Annotated[int, Option(help="Random seed for the split and the relevant examples.")] = 0,
     output: options.Output = "table",
     encoding: options.Encoding = "utf-8",
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Find the studies of reviews in PubMed and make a collection of them. Interrupted, it goes on where it was."""
-    from rankwell.cli.options import reading
-    from rankwell.core import Progress
-    from rankwell.reviews import BuildSettings, MatchingRule, StudyFinder, build_collection, read_reviews
-    from rankwell.reviews.build import check_folder, input_record, split_table, verdict_table, write_collection
-    from rankwell.reviews.finding import decisions_in
-
-    check_folder(out)
-    settings = BuildSettings(fewest, not keep_without_abstract, _shares(shares), seed)
-    with reading(f"reading {reviews}", "reviews", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
-        listed = read_reviews(reviews, how)
-    decided = decisions_in(out, decisions)
-    total = sum(len(of.studies) for of in listed)
+    building.check_folder(out)
+    parts = tuple(part / 100 for part in options.parse_numbers("--shares", shares, "three numbers: 85,7.5,7.5"))
+    settings = reviews.BuildSettings(fewest, not keep_without_abstract, parts, seed)
+    with options.reading(f"reading {listed}", "reviews", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
+        wanted = reviews.read_reviews(listed, how)
+    decided = finding.decisions_in(out, decisions)
+    total = sum(len(of.studies) for of in wanted)
     with _source(local, cache, base_url=base_url, offline=offline, quiet=quiet) as source:
-        finder = StudyFinder(source, MatchingRule(), decided, candidates)
+        finder = reviews.StudyFinder(source, reviews.MatchingRule(), decided, candidates)
         with Progress("finding studies", unit="studies", total=total, quiet=quiet) as progress:
-            built = build_collection(listed, finder.find(listed, progress), settings)
-        write_collection(out, built, finder, input_record(reviews, listed))
-    print("\n".join(table.render(output) for table in (verdict_table(built), split_table(built))), end="")
+            built = reviews.build_collection(wanted, finder.find(wanted, progress), settings)
+        reviews.write_collection(out, built, finder, building.input_record(listed, wanted))
+    options.show(output, building.verdict_table(built), building.split_table(built))
     if not quiet:
-        _say_what_is_left(built.verdicts.total(), len(built.reviews), len(listed), out)
+        kept, studies = f"{len(built.reviews):,} of {len(wanted):,} reviews", f"{built.verdicts.total():,} studies"
+        options.tell(f"{out}: {kept}; what was found for each of {studies}: {out}/studies.csv")
+        options.tell(f"to decide what is ambiguous, write yes or no into {out}/ambiguous.csv and run this again")
 
 
-@review.command("stats")
+@review.command()
 def stats(
-    source: Annotated[str, typer.Argument(help="A collection that `review build` made.", show_default=False)],
-    split: Annotated[str, typer.Option(help="train, validation, test, or all.")] = "train",
-    tokenizer: Annotated[
-        str | None, typer.Option(help="Count tokens as this model sees them: a short name or a folder.")
-    ] = None,
-    limit: Annotated[int, typer.Option(help="The model's token limit.")] = 512,
+    source: Annotated[str, Argument(help="A collection that `review build` made.")],
+    split: Annotated[str, Option(help="train, validation, test, or all.")] = "train",
+    tokenizer: options.Tokenizer = None,
+    limit: options.TokenLimit = 512,
     output: options.Output = "table",
-    pictures: Annotated[Path | None, typer.Option(help="Write the pictures into this folder (PNG).")] = None,
+    pictures: options.Pictures = None,
     html: options.Html = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Describe a collection of reviews: words, tokens, the balance of labels, studies of a review."""
-    from rankwell.cli.options import reading
-    from rankwell.cli.runs import this_command, write_page
-    from rankwell.collections import open_collection
-    from rankwell.models.base import TokenCounter, default_tokenizer
-    from rankwell.reviews import review_statistics
-    from rankwell.reviews.statistics import judgments_of, statistics_page, statistics_pictures, statistics_tables
-
     collection = open_collection(source)
     model = tokenizer or default_tokenizer()
     counter = TokenCounter(model) if model else None
-    with reading(f"reading {source}", "documents", quiet=quiet) as how:
-        judgments = judgments_of(collection, split, how)
+    with options.reading(f"reading {source}", "documents", quiet=quiet) as how:
+        judgments = statistics.judgments_of(collection, split, how)
         documents = how.progress.track(collection.documents(how))
-        found = review_statistics(
+        found = reviews.review_statistics(
             documents, collection.queries(reading=how), judgments, count_tokens=counter, token_limit=limit
         )
     if output == "json":
         print(found.to_json(), end="")
     else:
-        print("\n".join(table.render(output) for table in statistics_tables(found)), end="")
-    for name, picture in (statistics_pictures(found) if pictures else {}).items():
-        picture.save((pictures or Path()) / f"{name}.png")
+        options.show(output, *statistics.statistics_tables(found))
     if pictures:
-        print(f"pictures: {pictures}", file=sys.stderr)
+        options.write_pictures(pictures, statistics.statistics_pictures(found))
     if html:
-        write_page(html, statistics_page(found, f"{source}: reviews ({split})", this_command()))
+        options.write_page(
+            html, statistics.statistics_page(found, f"{source}: reviews ({split})", options.this_command())
+        )
 
 
 @contextmanager
 def _source(
     local: Path | None, cache: Path | None, *, base_url: str, offline: bool, quiet: bool
-) -> Iterator[CandidateSource]:
+) -> Iterator[reviews.CandidateSource]:
     """PubMed, or a copy of it."""
-    from rankwell.core import Progress
-    from rankwell.reviews import EUtilities, PubMedSource, open_local
-
     if local is not None:
         with Progress(f"indexing {local}", unit="articles", quiet=quiet) as progress:
-            copy = open_local(local, progress=progress)
+            copy = reviews.open_local(local, progress=progress)
         yield copy
         return
-    with EUtilities.open(cache, base_url=base_url, offline=offline) as client:
+    with reviews.EUtilities.open(cache, base_url=base_url, offline=offline) as client:
         if not offline and not quiet and not client.account.email:
-            print("note: NCBI asks for an e-mail address: set RANKWELL_NCBI_EMAIL", file=sys.stderr)
-        yield PubMedSource(client)
-
-
-def _shares(text: str) -> tuple[float, ...]:
-    from rankwell.core import ParameterError
-
-    try:
-        return tuple(float(part) / 100 for part in text.split(","))
-    except ValueError as error:
-        raise ParameterError("--shares", expected="three numbers: 85,7.5,7.5", found=text) from error
-
-
-def _say_what_is_left(studies: int, kept: int, reviews: int, out: Path) -> None:
-    print(
-        f"{out}: {kept:,} of {reviews:,} reviews; what was found for each of {studies:,} studies: {out}/studies.csv",
-        file=sys.stderr,
-    )
-    print(f"to decide what is ambiguous, write yes or no into {out}/ambiguous.csv and run this again", file=sys.stderr)
+            options.tell("note: NCBI asks for an e-mail address: set RANKWELL_NCBI_EMAIL")
+        yield reviews.PubMedSource(client)

@@ -1,32 +1,30 @@
-"""`rankwell search | rank`: one query answered on the terminal, or many as a run."""
+"""`rankwell search | rank | rerank | tune`: answer one query or many, re-rank a run, choose BM25's parameters."""
 
 from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
 
 import orjson
-import typer
+from typer import Argument, Option
 
+from rankwell import pipelines
 from rankwell.cli import options
-from rankwell.cli.rerank import example_text, known_relevant
-from rankwell.collections import read_any_queries, write_run
-from rankwell.core.parameters import parameters
-from rankwell.index import open_index
-from rankwell.pipelines import Explained, RankerOptions, RerankOptions
-from rankwell.pipelines.options import ShownOptions
-from rankwell.report.renderers import one_line
+from rankwell.collections import open_collection, read_any_qrels, read_any_queries, read_run, write_run
+from rankwell.core import Document, Judgments, ParameterError, Progress, Run, Stage
+from rankwell.core.errors import Phrase
+from rankwell.core.parameters import chosen, like, parameters
+from rankwell.index import Index, open_index
+from rankwell.models import explanation, families
+from rankwell.models.reranking.passages import Passages
+from rankwell.models.reranking.reranker import PROBABILITY, Reranker, RerankSettings
+from rankwell.pipelines import Explained, Explanation, RankerOptions, RerankOptions, ShownOptions
+from rankwell.report.sweep import tuning_table
+from rankwell.report.table import one_line
 from rankwell.retrieve import BM25, parse_match
-
-if TYPE_CHECKING:
-    from rankwell.core import Queries, Run
-    from rankwell.index import SearchIndex
-    from rankwell.models.explanation import StageRank
-    from rankwell.pipelines import Explanation
-    from rankwell.retrieve import TermPart
-
 
 QUERY_FIELD = parameters(BM25)["query_field"]
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
@@ -37,34 +35,32 @@ def search(
     folder: options.IndexAddress,
     first: ShownOptions,
     second: RerankOptions,
-    words: Annotated[str, typer.Argument(help="What to look for; plain text, never parsed.")] = "",
-    explain: Annotated[bool, typer.Option("--explain", help="Show why each document stands where it does.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    words: Annotated[str, Argument(help="What to look for; plain text, never parsed.")] = "",
+    explain: Annotated[bool, Option("--explain", help="Show why each document stands where it does.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
     """Search an index: by words, by embeddings or both, and let a cross-encoder re-rank the top."""
     index = open_index(folder)
     again = None
     if second.rerank is not None:
         again = replace(second, quiet=True, relevant=example_text(second.relevant))
-    found = Explained(index, replace(first, k=second.deep(first.k), threads=1), again, words)
+    explained = Explained(index, replace(first, k=second.deep(first.k), threads=1), again, words)
     asked = parse_match(first.match).words(words)
     marks = (BOLD, PLAIN) if sys.stdout.isatty() else ("[", "]")
     rows = []
-    for rank, (docno, score) in enumerate(found.ranking(first.k), 1):
+    for rank, (docno, score) in enumerate(explained.ranking(first.k), 1):
         stored = index.documents[docno]
         snippet = index.snippet(docno, asked, fields=[name for name in index.fields if name != "title"])
         row = {"rank": rank, "id": docno, "score": score, "title": stored.fields.get("title", "")}
         row |= {"snippet": snippet.text, "highlights": snippet.highlights, "metadata": dict(stored.metadata)}
-        why = found.why(docno, asked) if explain else None
-        if why is not None:
-            row |= why.for_json()
-        rows.append(row)
+        why = explained.why(docno, asked) if explain else None
+        rows.append(row if why is None else row | why.for_json())
         if not as_json:
             _print(row, snippet.marked(*marks, shown=one_line), why)
     if as_json:
         print(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
     elif not rows:
-        print("nothing found", file=sys.stderr)
+        options.tell("nothing found")
 
 
 def _print(row: dict[str, Any], passage: str, why: Explanation | None) -> None:
@@ -72,15 +68,20 @@ def _print(row: dict[str, Any], passage: str, why: Explanation | None) -> None:
     print(f"{row['rank']:>3}. {one_line(str(row['id']))}  {row['score']:.4f}" + (f"  {title}" if title else ""))
     if passage.strip():
         print(f"     {' '.join(passage.split())}")
-    for line in explanation_lines(why) if why else ():
+    for line in _explanation_lines(why) if why else ():
         print(f"       {line}")
 
 
-def explanation_lines(why: Explanation) -> list[str]:
+def _explanation_lines(why: Explanation) -> list[str]:
     """The terms, the places after each stage, and the best of the passages that a model read."""
-    lines = [_term(part) for part in why.terms]
+    lines = []
+    for part in why.terms:
+        field = f" in {part.field}" if part.field else ""
+        about = f"{part.frequency}x, in {part.documents:,} documents, idf {part.idf:.3f}"
+        lines.append(f"{part.part:.4f}  {part.term}{field} ({about})")
     if len(why.places) > 1:
-        lines.append(" -> ".join(_place(place) for place in why.places))
+        ranks = ["not found" if place.rank is None else f"{place.rank}. ({place.score:.4f})" for place in why.places]
+        lines.append(" -> ".join(f"{place.stage}: {rank}" for place, rank in zip(why.places, ranks, strict=True)))
     if why.read is not None and why.read.best is not None:
         best, count = why.read.best, len(why.read.passages)
         of = f"best of {count} passages" if count > 1 else "read"
@@ -88,30 +89,16 @@ def explanation_lines(why: Explanation) -> list[str]:
     return lines
 
 
-def _term(part: TermPart) -> str:
-    field = f" in {part.field}" if part.field else ""
-    about = f"{part.frequency}x, in {part.documents:,} documents, idf {part.idf:.3f}"
-    return f"{part.part:.4f}  {part.term}{field} ({about})"
-
-
-def _place(place: StageRank) -> str:
-    if place.rank is None:
-        return f"{place.stage}: not found"
-    return f"{place.stage}: {place.rank}. ({place.score:.4f})"
-
-
 @options.declared
 def rank(
     folder: options.IndexAddress,
-    queries: Annotated[
-        str, typer.Argument(help="Queries in any format, or a collection that has some.", show_default=False)
-    ],
+    queries: options.Queries,
     out: options.RunOut,
     first: RankerOptions,
     second: RerankOptions,
-    query_field: Annotated[str | None, typer.Option(help=QUERY_FIELD.help)] = QUERY_FIELD.default,
+    query_field: Annotated[str | None, Option(help=QUERY_FIELD.help)] = QUERY_FIELD.default,
     split: options.Split = None,
-    tag: Annotated[str | None, typer.Option(help="Run tag (default: the name of the ranker).")] = None,
+    tag: Annotated[str | None, Option(help="Run tag (default: the name of the ranker).")] = None,
     on: options.On = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
@@ -121,33 +108,168 @@ def rank(
     if second.rerank is not None:
         relevant = known_relevant(second.relevant)
         again = replace(second, query_field=query_field, threads=threads, quiet=quiet, relevant=relevant)
-    chosen = replace(first, k=second.deep(first.k), query_field=query_field, threads=threads)
+    first_stage = replace(first, k=second.deep(first.k), query_field=query_field, threads=threads)
     asked, index = read_any_queries(queries, split), open_index(folder)
     started = time.perf_counter()
     if on is None:
-        stage = chosen.ranker(index, asked.texts(query_field))
+        stage = first_stage.ranker(index, asked.texts(query_field))
         run = (stage if again is None else (stage >> again.stage(index)).top(first.k))(asked)
     else:
-        run = _on(on, index, (chosen, again, first.k, str(folder)), asked, quiet=quiet)
+        from rankwell.ray import RankTask, rank_on, worker_address
+
+        task = RankTask.of(index, first_stage, again, first.k, str(folder))
+        with Progress("ranking", unit="queries", total=len(asked), quiet=quiet) as progress:
+            run = rank_on(worker_address(on, threads), task, asked, progress)
     seconds = time.perf_counter() - started
-    write_run(out, replace(run, tag=tag or (run.tag if again else chosen.name)), "trec")
+    write_run(out, replace(run, tag=tag or (run.tag if again else first_stage.name)), "trec")
     if not quiet:
         speed = f"{len(asked) / max(seconds, 1e-9):,.0f} queries a second"
-        print(f"{out}: {len(asked):,} queries, {len(run):,} documents, {speed}", file=sys.stderr)
+        options.tell(f"{out}: {len(asked):,} queries, {len(run):,} documents, {speed}")
 
 
-def _on(
-    on: str,
-    index: SearchIndex,
-    stages: tuple[RankerOptions, RerankOptions | None, int, str],
-    queries: Queries,
-    *,
-    quiet: bool,
-) -> Run:
-    """The same with the work done by others."""
-    from rankwell.core import Progress
-    from rankwell.ray import RankTask, rank_on, worker_address
+@dataclass(frozen=True)
+class RerankCommand:
+    """The options of `rankwell rerank` that are a re-ranker's own."""
 
-    task = RankTask.of(index, *stages)
-    with Progress("ranking", unit="queries", total=len(queries), quiet=quiet) as progress:
-        return rank_on(worker_address(on, stages[0].threads), task, queries, progress)
+    k: int | None = like(RerankSettings, "k")
+    document: str | None = like(RerankSettings, "document")
+    query_field: str | None = like(RerankSettings, "query_field")
+    passages: str | None = like(RerankSettings, "passages")
+    aggregate: str | None = like(RerankSettings, "aggregate")
+    aggregate_as: str | None = like(RerankSettings, "aggregate_as")
+    max_tokens: int | None = like(RerankSettings, "max_tokens")
+    query_tokens: int | None = like(RerankSettings, "query_tokens")
+    precision: str | None = like(RerankSettings, "precision")
+    relevant: str | None = like(RerankSettings, "relevant")
+    interpolate: float | None = like(RerankOptions, "interpolate")
+
+
+@options.declared
+def rerank(
+    run: Annotated[Path, Argument(help="The run to re-rank.", readable=False)],
+    queries: Annotated[str, Option(help="Queries in any format, or a collection that has some.")],
+    model: Annotated[
+        str, Option(help="A model's name or folder (see rankwell models list).", autocompletion=options.cross_encoders)
+    ],
+    out: options.RunOut,
+    how: RerankCommand,
+    index: Annotated[str | None, Option(help="The index with the documents.")] = None,
+    documents: Annotated[str | None, Option(help="A collection with the documents, instead of an index.")] = None,
+    split: options.Split = None,
+    probabilities: Annotated[bool, Option("--probabilities", help="Write probabilities, not logits.")] = False,
+    skip_missing: Annotated[
+        bool, Option("--skip-missing", help="Place documents that are not found below the others, instead of stopping.")
+    ] = False,
+    no_cache: Annotated[bool, Option("--no-cache", help="Do not read or write kept scores.")] = False,
+    tag: Annotated[str | None, Option(help="Run tag (default: the model's name).")] = None,
+    on: options.On = None,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Re-rank the top of a run with a model that reads query and document. Scores are kept: a second time is quick."""
+    if (index is None) == (documents is None):
+        found = "neither" if index is None else "both"
+        raise ParameterError("documents", expected="one of --index and --documents", found=found)
+    passages = None if how.passages is None else Passages.parse(how.passages)
+    settings = RerankSettings(
+        **{**chosen(how, RerankSettings), "relevant": known_relevant(how.relevant), "passages": passages},
+        scores=PROBABILITY if probabilities else None,
+        missing="below" if skip_missing else "error",
+        index=None if index is None else open_index(index),
+        cache=not no_cache,
+        threads=threads,
+        quiet=quiet,
+    )
+    again = families.reranker(model, settings)
+    stage: Stage = again
+    if on is not None:
+        from rankwell.ray import RerankOn, worker_address
+
+        stage = RerankOn(again, worker_address(on, threads))
+    if how.interpolate is not None:
+        stage = explanation.Interpolate(stage, how.interpolate)
+    stage.check()
+    first = replace(read_run(run), queries=read_any_queries(queries, split))
+    if documents is not None:
+        first = _with_documents(first, again, documents, quiet=quiet)
+    try:
+        new = stage(first)
+    except BaseException as end:
+        if not isinstance(end, Exception) and again.keeps_scores and not no_cache and again.tally.pairs:
+            options.tell("note: the scores so far are kept: the same command goes on from there")
+        raise
+    write_run(out, replace(new, tag=tag or new.tag), "trec")
+    if not quiet:
+        options.tell(f"{out}: {len(new.qids):,} queries, {again.tally}")
+
+
+def _with_documents(run: Run, reranker: Reranker, collection: str, *, quiet: bool) -> Run:
+    """The run with the texts of those documents that will be read."""
+    wanted = set(run.top(reranker.k).docnos.tolist()).union(*map(reranker.also_reads, run.qids))
+    texts: dict[str, Document] = {}
+    with options.reading("reading", "documents", quiet=quiet) as how:
+        for document in open_collection(collection).documents(how):
+            if document.id in wanted:
+                texts.setdefault(document.id, document)
+    return replace(run, documents=texts)
+
+
+LONGEST = 250  # characters of a file's name
+FEWEST = 3  # words of a text: less is the name of a file that is not there
+
+
+def known_relevant(told: Judgments | str | None) -> Judgments | str | None:
+    """The judgments of a file, or the text itself."""
+    if not isinstance(told, str):
+        return told
+    if len(told) <= LONGEST and Path(told).exists():
+        return read_any_qrels(told)
+    if len(told.split()) < FEWEST:
+        raise ParameterError("--relevant", expected="a file of judgments, or the text of an abstract", found=told)
+    return told
+
+
+def example_text(told: Judgments | str | None) -> str | None:
+    """The text itself, for words that no judgments are about."""
+    relevant = known_relevant(told)
+    if relevant is None or isinstance(relevant, str):
+        return relevant
+    raise ParameterError("--relevant", expected="the text of a relevant abstract", found=Phrase(f"judgments in {told}"))
+
+
+def tune(
+    folder: options.IndexFolder,
+    queries: options.Queries,
+    qrels: Annotated[str, Argument(help="Judgments in any format, or a collection that has some.")],
+    measure: Annotated[
+        str, Option("--measure", "-m", help="Measure to optimise.", autocompletion=options.measures)
+    ] = "nDCG@10",
+    k1: Annotated[str, Option(help="Values to try, separated by commas.")] = "0.6,0.9,1.2,1.5,2.0",
+    b: Annotated[str, Option(help="Values to try, separated by commas.")] = "0.3,0.4,0.6,0.75,0.9",
+    weights: Annotated[str | None, Option(help="Also try weights for these fields: title,abstract.")] = None,
+    steps: Annotated[int, Option(help="Number of steps between weight 0 and 1.")] = 4,
+    folds: Annotated[int, Option(help="Number of cross-validation folds.")] = 5,
+    seed: options.Seed = 0,
+    k: Annotated[int, Option("-k", help="Number of documents for each query.")] = 100,
+    split: options.Split = None,
+    cache: Annotated[
+        Path | None, Option(help="Folder that keeps results, so that an interrupted run can continue.")
+    ] = None,
+    output: options.Output = "table",
+    quiet: options.Quiet = False,
+) -> None:
+    """Try a grid of BM25 parameters; the cross-validated value is what to expect on new queries."""
+    grid: dict[str, Any] = {"k1": options.parse_numbers("--k1", k1), "b": options.parse_numbers("--b", b)}
+    if weights:
+        grid["weights"] = pipelines.weight_grid([name.strip() for name in weights.split(",")], steps)
+    asked, judged = read_any_queries(queries, split), read_any_qrels(qrels, split)
+    with Progress("tuning", unit="settings", quiet=quiet) as progress:
+        stage = BM25(Index.open(folder), k=k)
+        tuning = pipelines.tune(
+            stage, grid, asked, judged, measure, folds=folds, seed=seed, cache=cache, progress=progress
+        )
+    options.show(output, tuning_table(tuning.rows(), str(tuning.measure)))
+    if output == "table":
+        best = ", ".join(f"{name}={value}" for name, value in tuning.best.setting.items())
+        print(f"\nbest on all queries: {best} ({tuning.best.value:.4f})")
+        print(f"to expect on new queries ({folds}-fold cross-validation): {tuning.cross_validated:.4f}")

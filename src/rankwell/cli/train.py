@@ -1,85 +1,235 @@
-"""`rankwell train`: its sub-commands, search over settings, and resuming."""
+"""`rankwell train` and `rankwell distil`: make training data, train models, resume a run, search over settings."""
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option, Typer
 
+from rankwell import training
 from rankwell.cli import options
-from rankwell.cli import train_options as shared
-from rankwell.cli.train_data import pairs, vocabulary
-from rankwell.cli.train_mlm import mlm
+from rankwell.collections import ColumnChoice, open_collection, read_any_qrels, read_any_queries, read_run
+from rankwell.core import Judgments, Progress
 from rankwell.core.parameters import Parameter, parameters
+from rankwell.models.distillation import speed
+from rankwell.models.distillation import training as distillation
+from rankwell.models.language_model import vocabulary as vocabularies
+from rankwell.models.language_model.settings import MlmSettings, VocabularySettings
+from rankwell.models.language_model.training import MlmResult, train_mlm
+from rankwell.models.learning import folders, trainer
+from rankwell.models.learning.pairs import Pairs, open_pairs
 from rankwell.models.learning.settings import ValidationSettings
 from rankwell.models.linear.training import LinearSettings, LinearValidation, penalty_table, train_linear
-from rankwell.training.families import TRAINABLE, FineTuned, kind_named, resume_training
+from rankwell.report import Column, Table
+from rankwell.training import PairOptions, families, search_space
 from rankwell.training.search import SearchOptions
 
-if TYPE_CHECKING:
-    from rankwell.core import Progress
-    from rankwell.training import Search, Searched
+SHOWN = 10  # words
+PairsFolder = Annotated[Path, Argument(metavar="PAIRS", help="Made by rankwell train pairs.", readable=False)]
+Model = Annotated[str, Option(help="Model to start from: a folder, a short name or a hub id.")]
+Out = Annotated[Path, Option("--out", "-o", help="New folder for the run.", readable=False)]
+
+
+@options.declared
+def pairs(
+    source: options.Source,
+    out: Annotated[Path, Option("--out", "-o", help="The folder to write.", readable=False)],
+    wanted: PairOptions,
+    queries: options.QueriesFile = None,
+    qrels: options.QrelsFile = None,
+    split: options.Split = None,
+    run: Annotated[Path | None, Option(help="Run to mine hard negatives from (default: BM25).", readable=False)] = None,
+    self_supervised: Annotated[
+        bool, Option("--self-supervised", help="No judgments: titles as queries, abstracts as documents.")
+    ] = False,
+    unlabelled: Annotated[
+        bool, Option("--unlabelled", help="No judgments: queries and the top of a run, for a teacher to score.")
+    ] = False,
+    format: options.Format = None,
+    fields: options.Fields = None,
+    id_column: options.IdColumn = None,
+    encoding: options.Encoding = "utf-8",
+    skip_bad: options.SkipBad = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Make pairs to train on: from judgments with hard and random negatives, or without any judgments."""
+    folders.check_new_folder(out)
+    alone, judged = wanted.self_supervised(), wanted.labelled()
+    open_ended = wanted.unlabelled() if unlabelled else None
+    collection, choice = open_collection(source, format), ColumnChoice.parse(id_column, fields, None)
+    texts, judgments = None, Judgments()
+    if not self_supervised:
+        judgments = Judgments() if unlabelled else read_any_qrels(str(qrels or source), split)
+        texts = read_any_queries(str(queries or source), split)
+        texts = texts if unlabelled else texts.only(judgments)
+    with options.reading(f"reading {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
+        spool = training.Spool(how.progress.track(collection.documents(how, choice)), folders.room_beside(out))
+    with spool, Progress("making pairs", unit="pairs", quiet=quiet) as progress:
+        if texts is None:
+            made = training.write_self_supervised(
+                out, spool, alone, source=source, limit=wanted.limit, progress=progress
+            )
+        else:
+            ranking = None if run is None else read_run(run)
+            if run is None and "hard" in judged.negatives.kinds:
+                depth = judged.negatives.depth
+                ranking = training.bm25_run(spool.values(), texts, depth, judged.query_field, folders.room_beside(out))
+            origin = {"collection": source, "split": split, "qrels": str(qrels or ""), "queries": str(queries or "")}
+            if open_ended is not None:
+                made = training.write_unlabelled(
+                    out, spool, texts, ranking, open_ended, source=origin, progress=progress
+                )
+            else:
+                sources = training.Sources(spool, texts, judgments, ranking)
+                made = training.write_labelled(out, sources, judged, source=origin, progress=progress)
+    _tell_of_pairs(made, quiet=quiet)
+
+
+def _tell_of_pairs(made: Pairs, *, quiet: bool) -> None:
+    counts = made.record["counts"]
+    for reason, count in made.record["made"]["left_out"].items():
+        options.tell(f"note: {count:,} {reason}")
+    kinds = f"({counts['positive']:,} positive, {counts['negative']:,} negative)"
+    if made.record["made"]["kind"] == "unlabelled":
+        kinds = "without labels"
+    if not quiet:
+        options.tell(
+            f"{made.folder}: {counts['pairs']:,} pairs {kinds} of {counts['queries']:,} queries and "
+            f"{counts['documents']:,} documents; look at {made.folder / 'sample.txt'}"
+        )
+
+
+@options.declared
+def vocabulary(
+    source: options.Source,
+    model: Annotated[str, Option("--model", help="A model with a WordPiece vocabulary.")],
+    out: Annotated[Path, Option("--out", "-o", help="The new model's folder.", readable=False)],
+    wanted: VocabularySettings,
+    format: options.Format = None,
+    fields: options.Fields = None,
+    id_column: options.IdColumn = None,
+    output: options.Output = "table",
+    encoding: options.Encoding = "utf-8",
+    skip_bad: options.SkipBad = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Add a collection's most frequent words to a model's vocabulary; each starts as the mean of its pieces."""
+    folders.check_new_folder(out)
+    collection = open_collection(source, format)
+    choice = ColumnChoice.parse(id_column, fields, None)
+    with options.reading(f"reading {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
+        documents = how.progress.track(collection.documents(how, choice))
+        found = vocabularies.count_collection(documents, model, held_out=wanted.held_out, seed=wanted.seed)
+    made = vocabularies.extend_vocabulary(found, model, out, words=wanted.words, at_least=wanted.at_least)
+    options.show(output, _table(made))
+    if not quiet:
+        some = ", ".join(f"{word} ({' '.join(p)})" for word, p in zip(made.words[:SHOWN], made.pieces, strict=False))
+        options.tell(f"{out}: {len(made.words):,} new words, such as {some}")
+
+
+def _table(made: vocabularies.VocabularyExtension) -> Table:
+
+    columns = [Column("field", "left"), Column("texts"), Column("tokens before", digits=2)]
+    columns += [Column("tokens after", digits=2), Column("change")]
+    rows = [
+        (length.field, length.texts, length.before, length.after, f"{length.change:+.1%}") for length in made.lengths
+    ]
+    return Table("Mean length in tokens", columns, rows)
+
+
+def _command_of(of: trainer.Training[Any]) -> Callable[..., None]:
+    """The command that trains a family; its options are the declared parameters of the family's settings."""
+
+    def train(
+        pairs: PairsFolder,
+        model: Model,
+        out: Out,
+        settings: Any,
+        held_out: ValidationSettings,
+        quiet: options.Quiet = False,
+    ) -> None:
+        with _resumable(out):
+            result = of(pairs, out, model=model, settings=settings, validation=held_out.chosen, quiet=quiet)
+        _tell(result, quiet=quiet)
+
+    train.__annotations__["settings"] = of.settings
+    train.__doc__ = f"{of.about} rankwell train resume continues an interrupted run."
+    return options.declared(train)
+
+
+@contextlib.contextmanager
+def _resumable(out: Path) -> Iterator[None]:
+    """Say after Ctrl-C how to go on."""
+    try:
+        yield
+    except BaseException as end:
+        if not isinstance(end, Exception) and (out / "configuration.json").is_file():
+            end.add_note(f"go on with rankwell train resume {out}")
+        raise
+
+
+def _tell(result: trainer.TrainingResult, *, quiet: bool) -> None:
+    """The model's folder, and how good it is."""
+    print(result.folder.model)
+    if quiet:
+        return
+    early = ", stopped early" if result.stopped_early else ""
+    kept = f", the weights after step {result.best:,} are kept" if result.best is not None else ""
+    options.tell(f"{result.steps:,} steps in {result.seconds:,.0f} s{early}{kept}")
+    for name, value in result.measures.items():
+        before = f" (before training {result.before[name]:.4f})" if name in result.before else ""
+        options.tell(f"validation {name}: {value:.4f}{before}")
 
 
 @options.declared
 def search(
-    kind: Annotated[str, typer.Argument(help=f"{', '.join(TRAINABLE)}.", show_default=False)],
-    pairs: shared.PairsFolder,
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", help="The search's folder; run again to go on.", show_default=False, readable=False
-        ),
-    ],
+    kind: Annotated[str, Argument(help=f"{', '.join(families.TRAINABLE)}.")],
+    pairs: PairsFolder,
+    out: Annotated[Path, Option("--out", "-o", help="The search's folder; run again to go on.", readable=False)],
     wanted: SearchOptions,
     held_out: ValidationSettings,
     vary: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=VALUE,VALUE,... or, with --random, NAME=LOW..HIGH[:log]. Repeat it for more."),
+        Option(help="NAME=VALUE,VALUE,... or, with --random, NAME=LOW..HIGH[:log]. Repeat it for more."),
     ] = None,
-    fixed: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE, the same in all settings.")] = None,
-    random: Annotated[int | None, typer.Option(help="So many settings at random instead of all.")] = None,
+    fixed: Annotated[list[str] | None, Option("--set", help="NAME=VALUE, the same in all settings.")] = None,
+    random: Annotated[int | None, Option(help="So many settings at random instead of all.")] = None,
     on: options.On = None,
     output: options.Output = "table",
     quiet: options.Quiet = False,
 ) -> None:
     """Try settings of a training: a grid or at random, with seeds or folds. Finished trainings are never run again."""
-    from rankwell.core import Progress
-    from rankwell.models.learning.pairs import open_pairs
-    from rankwell.training import Search
-    from rankwell.training.search_space import (
-        parse_settings,
-        parse_space,
-        search_picture,
-        search_table,
-        setting_text,
-        settings_to_try,
-    )
-
-    settings = kind_named(kind).settings
+    settings = families.kind_named(kind).settings
     share = held_out.chosen
-    asked = Search(
+    asked = training.Search(
         kind,
         open_pairs(pairs),
-        settings_to_try(parse_space(settings, vary or []), random, wanted.seed),
-        base=settings(**parse_settings(settings, fixed or [])),
+        search_space.settings_to_try(search_space.parse_space(settings, vary or []), random, wanted.seed),
+        base=settings(**search_space.parse_settings(settings, fixed or [])),
         validation=open_pairs(share) if isinstance(share, str) else share,
         **vars(wanted),
     )
     with Progress("searching", unit="trainings", total=asked.trainings, quiet=quiet) as progress:
-        found = asked.run(out, progress) if on is None else _on(on, asked, out, progress)
-    print(search_table(found).render(output), end="")
-    search_picture(found).save(out / "settings.png")
+        if on is None:
+            searched = asked.run(out, progress)
+        else:
+            from rankwell.ray import search_on
+
+            searched = search_on(on, asked, out, progress)
+    options.show(output, search_space.search_table(searched))
+    search_space.search_picture(searched).save(out / "settings.png")
     if not quiet:
         declared = parameters(settings)
-        chosen = [_written(declared[name], value) for name, value in found.best.setting.items() if value is not None]
-        print(f"\nbest: {setting_text(found.best)} ({found.best.cells[0].folder})", file=sys.stderr)
-        print(f"to train it on everything: rankwell train {kind} {pairs} {' '.join(chosen)} ...", file=sys.stderr)
-        print("it was chosen by the queries it was measured on: expect a little less on new ones", file=sys.stderr)
+        best = searched.best
+        chosen = [_written(declared[name], value) for name, value in best.setting.items() if value is not None]
+        options.tell(f"\nbest: {search_space.setting_text(best)} ({best.cells[0].folder})")
+        options.tell(f"to train it on everything: rankwell train {kind} {pairs} {' '.join(chosen)} ...")
+        options.tell("it was chosen by the queries it was measured on: expect a little less on new ones")
 
 
 def _written(parameter: Parameter, value: Any) -> str:
@@ -91,21 +241,13 @@ def _written(parameter: Parameter, value: Any) -> str:
     return f"{flag} {shlex.quote(str(value))}"
 
 
-def _on(on: str, search: Search, out: Path, progress: Progress) -> Searched:
-    """The same with the trainings done by others."""
-    from rankwell.ray import search_on
-
-    return search_on(on, search, out, progress)
-
-
 def resume(
-    folder: Annotated[Path, typer.Argument(help="The run's folder.", show_default=False, readable=False)],
-    quiet: options.Quiet = False,
+    folder: Annotated[Path, Argument(help="The run's folder.", readable=False)], quiet: options.Quiet = False
 ) -> None:
     """Continue an interrupted run from its newest complete checkpoint, with its own settings."""
-    with shared.going_on(folder):
-        result = resume_training(folder, quiet=quiet)
-    shared.tell(result, quiet=quiet)
+    with _resumable(folder):
+        result = training.resume_training(folder, quiet=quiet)
+    _tell(result, quiet=quiet)
 
 
 PENALTY = parameters(LinearSettings)["penalty"]
@@ -113,47 +255,111 @@ PENALTY = parameters(LinearSettings)["penalty"]
 
 @options.declared
 def linear(
-    pairs: shared.PairsFolder,
-    out: Annotated[Path, typer.Option("--out", "-o", help="New folder to write.", show_default=False, readable=False)],
+    pairs: PairsFolder,
+    out: Annotated[Path, Option("--out", "-o", help="New folder to write.", readable=False)],
     settings: LinearSettings,
     held_out: LinearValidation,
     penalty: Annotated[
-        str, typer.Option(help=f"{PENALTY.help} Of several (0.1,1,10) validation chooses.")
+        str, Option(help=f"{PENALTY.help} Of several (0.1,1,10) validation chooses.")
     ] = f"{PENALTY.default:g}",
     output: options.Output = "table",
     quiet: options.Quiet = False,
 ) -> None:
     """Train TF-IDF + logistic regression: a baseline that is fitted in seconds and re-ranks without a transformer."""
-    from rankwell.cli.tune import parse_numbers
-    from rankwell.core import Progress
-    from rankwell.models.learning.folders import check_new_folder
-    from rankwell.models.learning.pairs import open_pairs
-
-    check_new_folder(out)
-    penalties = parse_numbers("--penalty", penalty)
+    folders.check_new_folder(out)
+    penalties = options.parse_numbers("--penalty", penalty)
     settings = replace(settings, penalty=penalties[0])
-    training, validation = open_pairs(pairs), None
+    known, validation = open_pairs(pairs), None
     if len(penalties) > 1:
         share = held_out.chosen
         if isinstance(share, str) or not share:
             validation = open_pairs(held_out.validation)
         else:
-            training, validation = training.split(share, held_out.seed)
-    with Progress("reading pairs", unit="pairs", total=len(training), quiet=quiet) as progress:
-        model = train_linear(training, out, settings, validation=validation, penalties=penalties, progress=progress)
+            known, validation = known.split(share, held_out.seed)
+    with Progress("reading pairs", unit="pairs", total=len(known), quiet=quiet) as progress:
+        model = train_linear(known, out, settings, validation=validation, penalties=penalties, progress=progress)
     if validation is not None:
-        print(penalty_table(model).render(output), end="")
+        options.show(output, penalty_table(model))
     if not quiet:
-        print(f"{out}: {len(model.vocabulary):,} terms, of {len(training):,} pairs", file=sys.stderr)
+        options.tell(f"{out}: {len(model.vocabulary):,} terms, of {len(known):,} pairs")
 
 
-train = typer.Typer(no_args_is_help=True, help="Training: pairs, models, searches over settings.")
-train.command("pairs")(pairs)
-train.command("linear")(linear)
-train.command("vocabulary")(vocabulary)
-train.command("mlm")(mlm)
-for name, family in TRAINABLE.items():
-    if isinstance(family, FineTuned):
-        train.command(name)(shared.command_of(family.training))
-train.command("resume")(resume)
-train.command("search")(search)
+@options.declared
+def mlm(
+    source: options.Source,
+    model: Model,
+    out: Out,
+    settings: MlmSettings,
+    fill: Annotated[
+        list[str] | None, Option("--fill", help="A sentence with [MASK]: show what is put there; several times.")
+    ] = None,
+    format: options.Format = None,
+    fields: options.Fields = None,
+    id_column: options.IdColumn = None,
+    encoding: options.Encoding = "utf-8",
+    output: options.Output = "table",
+    quiet: options.Quiet = False,
+) -> None:
+    """Adapt a model to a collection by masked language modelling; it is measured on held-out documents."""
+    settings = replace(
+        settings, fill=tuple(fill or ()), format=format, fields=fields, id_column=id_column, encoding=encoding
+    )
+    with _resumable(out):
+        result = train_mlm(source, model, out, settings, quiet=quiet)
+    options.show(output, *_tables(result))
+    if not quiet:
+        options.tell(f"{result.training.folder.model}: {result.training.steps:,} steps")
+
+
+def _tables(result: MlmResult) -> list[Table]:
+    """Held-out figures before and after, and what was put into gaps."""
+    trained, before, after = result.training, result.adaptation.before, result.adaptation.after
+    rows = []
+    for name, measures, answers in (("before", trained.before, before), ("after", trained.measures, after)):
+        low, high = answers.bits.interval()
+        rows.append((name, measures.get("perplexity"), answers.bits.per_character, f"{low:.3f} to {high:.3f}"))
+    about = f"{len(after.bits.documents):,} held-out documents, {int(after.bits.words.sum()):,} words"
+    columns = [Column("training", "left"), Column("perplexity", digits=2), Column("bits per character", digits=3)]
+    tables = [Table(f"Guessing words of {about}", [*columns, Column("95 % interval")], rows)]
+    gaps = [
+        (sentence, when, ", ".join(f"{filling.token} {filling.probability:.2f}" for filling in gap))
+        for sentence in after.fillings
+        for when, answers in (("before", before), ("after", after))
+        for gap in answers.fillings[sentence]
+    ]
+    if gaps:
+        tables.append(Table("Gaps", [Column(name, "left") for name in ("sentence", "training", "filled with")], gaps))
+    return tables
+
+
+@options.declared
+def distil(
+    teacher: Annotated[str, Argument(help="A cross-encoder: a name or folder.", autocompletion=options.cross_encoders)],
+    student: Annotated[str, Argument(help="teacher:6 (of its layers), teacher:3x192 (narrower), a name or folder.")],
+    pairs: PairsFolder,
+    out: Out,
+    settings: distillation.DistilSettings,
+    held_out: distillation.DistilValidation,
+    quiet: options.Quiet = False,
+) -> None:
+    """Train a small cross-encoder on the scores of a large one, without labels. train resume continues a run."""
+    with _resumable(out):
+        result = distillation.distil(
+            teacher, student, pairs, out, settings=settings, validation=held_out.chosen, quiet=quiet
+        )
+    _tell(result, quiet=quiet)
+    if not quiet:
+        for line in speed.compare_speed(
+            [teacher, str(result.folder.model)], open_pairs(pairs), threads=settings.threads
+        ):
+            options.tell(line)
+
+
+train = Typer(no_args_is_help=True, help="Training: pairs, models, searches over settings.")
+for command in (pairs, linear, vocabulary, mlm):
+    train.command()(command)
+for name, family in families.TRAINABLE.items():
+    if isinstance(family, families.FineTuned):
+        train.command(name)(_command_of(family.training))
+for command in (resume, search):
+    train.command()(command)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from rankwell.clickhouse.address import Address, parse_address
-from rankwell.clickhouse.columns import RemoteColumn, Selection
-from rankwell.clickhouse.engine import EngineError, ShardDownError, UnreachableError
+from rankwell.clickhouse.documents import RemoteColumn, Selection
+from rankwell.clickhouse.engine import Address, EngineError, ShardDownError, UnreachableError, parse_address
 from rankwell.clickhouse.index import ClickHouseIndex
-from rankwell.clickhouse.push import push
-from rankwell.clickhouse.push_documents import push_documents
+from rankwell.clickhouse.push import push, push_documents
 from rankwell.clickhouse.vectors import RemoteEmbeddings
 from rankwell.clickhouse.writing import Pushed
 

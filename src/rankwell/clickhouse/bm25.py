@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rankwell.clickhouse.engine import Engine
 from rankwell.clickhouse.manifest import Commit
-from rankwell.clickhouse.tables import Tables
 from rankwell.clickhouse.values import Sql, joined, listed, sql
 from rankwell.core import RankwellError
 from rankwell.index.scoring import Plan, Scoring
@@ -29,7 +29,7 @@ class QueryStatements:
     terms: Sequence[str]
     scoring: Scoring
     commit: Commit
-    tables: Tables
+    engine: Engine
     allowed: Sql
 
     @property
@@ -40,27 +40,29 @@ class QueryStatements:
 
     def best(self, k: int) -> Sql:
         """The k best documents of each shard and their scores."""
-        return sql("{scores} ORDER BY score DESC, document LIMIT {k}", scores=self._scores("postings"), k=k)
+        return sql(
+            "{scores} ORDER BY score DESC, document LIMIT {k}", scores=self._scores(self.engine.all["postings"]), k=k
+        )
 
     def with_score(self, score: float, k: int) -> Sql:
         """The first k ids among the documents of exactly that score, on each shard."""
-        scores = self._scores("postings", shared=False, more=sql("score = toFloat32({score})", score=score))
-        return sql(
-            "SELECT document, docno FROM {documents} WHERE document IN (SELECT document FROM ({scores})) "
+        return self.engine.sql(
+            "SELECT document, docno FROM {all[documents]} WHERE document IN (SELECT document FROM ({scores})) "
             "ORDER BY docno DESC LIMIT {k}",
-            documents=self.tables.all("documents"),
-            scores=scores,
+            scores=self._scores(self.engine.own["postings"], sql("score = toFloat32({score})", score=score)),
             k=k,
         )
 
-    def _scores(self, table: str, *, shared: bool = True, more: Sql | None = None) -> Sql:
-        """The scores of all matching documents. `shared` queries all shards, else a server its own table."""
-        conditions = [part for part in (self._complete(), more) if part is not None]
+    def _scores(self, postings: Sql, *conditions: Sql) -> Sql:
+        """The scores of all matching documents in a table, as far as they meet the conditions."""
+        if self.scoring.match == "and":  # each term of the query, in any field
+            seen = Sql("count()") if len(self._fields()) == 1 else Sql("uniqExact(term)")
+            conditions = (sql("{seen} = {groups}", seen=seen, groups=self.plan.groups), *conditions)
         return sql(
             "SELECT document, toFloat32(sum({part})) AS score FROM {postings} "
             "WHERE {lists} AND {allowed} GROUP BY document{having}",
             part=self._part(),
-            postings=self.tables.all(table) if shared else self.tables.own(table),
+            postings=postings,
             lists=self._lists(),
             allowed=self.allowed,
             having=sql(" HAVING {all}", all=joined("AND", conditions)) if conditions else Sql(""),
@@ -85,15 +87,10 @@ class QueryStatements:
         """The contribution of a posting: weight * tf / (tf + k1 * (1 - b + b * length / average))."""
         scoring, parts = self.scoring, []
         for name, weights in self._fields().items():
-            weight = (
-                sql(
-                    "transform(term, {terms}, {weights}, 0.0)",
-                    terms=list(weights),
-                    weights=list(map(float, weights.values())),
-                )
-                if len(weights) > 1
-                else sql("{weight}", weight=float(next(iter(weights.values()))))
-            )
+            values = list(map(float, weights.values()))
+            weight = sql("{weight}", weight=values[0])
+            if len(weights) > 1:
+                weight = sql("transform(term, {terms}, {weights}, 0.0)", terms=list(weights), weights=values)
             slope = scoring.k1 * scoring.b / self.commit.averages[name]
             part = sql(
                 "{weight} * frequency / (frequency + {least} + {slope} * length)",
@@ -107,13 +104,6 @@ class QueryStatements:
         pairs = [f"field = {space}, {part}" for space, part in parts[:-1]]
         return Sql(f"multiIf({', '.join(pairs)}, {parts[-1][1]})")
 
-    def _complete(self) -> Sql | None:
-        """The condition of AND: each term of the query, in any field."""
-        if self.scoring.match != "and":
-            return None
-        seen = Sql("count()") if len(self._fields()) == 1 else Sql("uniqExact(term)")
-        return sql("{seen} = {groups}", seen=seen, groups=self.plan.groups)
-
     def _space(self, name: str) -> int:
         space = self.commit.space(name)
         if space is None:
@@ -121,7 +111,7 @@ class QueryStatements:
         return space
 
 
-def phrase_condition(occurrences: Sequence[tuple[str, int]], spaces: Sequence[int], tables: Tables) -> Sql:
+def phrase_condition(occurrences: Sequence[tuple[str, int]], spaces: Sequence[int], engine: Engine) -> Sql:
     """The condition that a document has these terms at the same distances, within one field.
 
     Each occurrence of a term implies a start of the phrase; the phrase is where all of its terms imply the same.
@@ -129,10 +119,9 @@ def phrase_condition(occurrences: Sequence[tuple[str, int]], spaces: Sequence[in
     shifts: dict[str, list[int]] = {}
     for term, place in occurrences:
         shifts.setdefault(term, []).append(place)
-    return sql(
-        "document IN (SELECT document FROM {postings} ARRAY JOIN {begins} AS begin WHERE field IN {spaces} "
+    return engine.sql(
+        "document IN (SELECT document FROM {own[postings]} ARRAY JOIN {begins} AS begin WHERE field IN {spaces} "
         "AND term IN {terms} GROUP BY document, field, begin HAVING count() = {count})",
-        postings=tables.own("postings"),
         begins=_begins(shifts),
         spaces=tuple(spaces),
         terms=tuple(shifts),

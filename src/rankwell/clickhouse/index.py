@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -12,14 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwell.analysis import Analyzer
-from rankwell.clickhouse.address import parse_address
 from rankwell.clickhouse.bm25 import QueryStatements, all_best, phrase_condition
-from rankwell.clickhouse.columns import EVERYTHING, NOTHING, RemoteColumn, Selection
-from rankwell.clickhouse.documents import RemoteDocuments
-from rankwell.clickhouse.engine import APART, Engine, Settings, open_engine
+from rankwell.clickhouse.documents import EVERYTHING, NOTHING, RemoteColumn, RemoteDocuments, Selection
+from rankwell.clickhouse.engine import APART, Engine, open_engine
 from rankwell.clickhouse.manifest import Commit, read_commit
-from rankwell.clickhouse.tables import Tables
-from rankwell.clickhouse.values import Columns, Sql, joined, sql
+from rankwell.clickhouse.values import Answer, Settings, Sql, joined
 from rankwell.clickhouse.vectors import RemoteEmbeddings
 from rankwell.core import ParameterError, RankwellError
 from rankwell.core.arrays import Floats, Integers, Strings, strings
@@ -42,8 +39,8 @@ class ClickHouseIndex(SearchIndex):
     never reused.
     """
 
-    def __init__(self, engine: Engine, tables: Tables, commit: Commit) -> None:
-        self.engine, self.tables, self._commit = engine, tables, commit
+    def __init__(self, engine: Engine, commit: Commit) -> None:
+        self.engine, self._commit = engine, commit
         self.address = self.path = engine.address
         self.analyzer = Analyzer.from_config(commit.analyzer)
         self.fields = commit.fields
@@ -56,12 +53,12 @@ class ClickHouseIndex(SearchIndex):
     @classmethod
     def open(cls, address: str) -> Self:
         """Open the last commit."""
-        parsed = parse_address(address)
-        engine, tables = open_engine(parsed), Tables(parsed.database, parsed.cluster)
-        commit = read_commit(engine, tables)
+        engine = open_engine(address)
+        commit = read_commit(engine)
         if commit is None:
-            raise RankwellError(f"{parsed}: expected an index, found none: copy one with `rankwell push DIR {parsed}`")
-        return cls(engine, tables, commit)
+            where = engine.address
+            raise RankwellError(f"{where}: expected an index, found none: copy one with `rankwell push DIR {where}`")
+        return cls(engine, commit)
 
     def __len__(self) -> int:
         return self._commit.documents
@@ -73,22 +70,21 @@ class ClickHouseIndex(SearchIndex):
         """A fingerprint of the content."""
         return self._commit.fingerprint()
 
-    def ask(self, statement: Sql, *, apart: bool = False, settings: Settings | None = None) -> Columns:
+    def ask(
+        self, statement: str | Sql, /, *, apart: bool = False, settings: Settings | None = None, **values: Any
+    ) -> Answer:
         """The engine's answer; `apart`: the answers of all shards, concatenated."""
-        return self.engine.ask(statement, {**(APART if apart and self.tables.cluster else {}), **(settings or {})})
+        more = APART if apart and self.engine.address.cluster else {}
+        return self.engine.ask(statement, {**more, **(settings or {})}, **values)
 
     def where(self, among: Selection | None = None) -> Sql:
         """The condition that a document is live at this commit, and in the given set."""
-        commit = self._commit
-        parts = [sql("document < {limit}", limit=commit.limit)]
-        parts += [sql("NOT (document >= {first} AND document < {end})", first=f, end=f + n) for f, n in commit.holes]
+        commit, part = self._commit, self.engine.sql
+        parts = [part("document < {limit}", limit=commit.limit)]
+        parts += [part("NOT (document >= {first} AND document < {end})", first=f, end=f + n) for f, n in commit.holes]
         if commit.batches:
-            dead = sql(
-                "document NOT IN (SELECT document FROM {dead} WHERE batch IN {batches})",
-                dead=self.tables.own("dead"),
-                batches=commit.batches,
-            )
-            parts.append(dead)
+            dead = "document NOT IN (SELECT document FROM {own[dead]} WHERE batch IN {batches})"
+            parts.append(part(dead, batches=commit.batches))
         if among is not None and among.condition != EVERYTHING:
             parts.append(among.condition)
         return joined("AND", parts)
@@ -96,7 +92,7 @@ class ClickHouseIndex(SearchIndex):
     def last_commit(self) -> int:
         """The number of the last commit now; that of this one where no server answers."""
         try:
-            found = read_commit(self.engine, self.tables)
+            found = read_commit(self.engine)
         except RankwellError:
             return self.commit
         return self.commit if found is None else found.commit
@@ -135,7 +131,7 @@ class ClickHouseIndex(SearchIndex):
         self._learn({(term, field) for of in terms for term in of for field in scoring.weights or ("",)})
         plans = [planned(of_query, scoring, len(self), self.statistics) for of_query in terms]
         rankings = [
-            QueryStatements(plan, list(of), scoring, self._commit, self.tables, allowed)
+            QueryStatements(plan, list(of), scoring, self._commit, self.engine, allowed)
             for plan, of in zip(plans, terms, strict=True)
         ]
         groups = [rankings[start : start + TOGETHER] for start in range(0, len(rankings), TOGETHER)]
@@ -153,9 +149,8 @@ class ClickHouseIndex(SearchIndex):
         space = self._commit.space(field)
         if space is None:
             return Selection(NOTHING, self)
-        condition = sql(
-            "document IN (SELECT document FROM {postings} WHERE field = {space} AND term = {term})",
-            postings=self.tables.own("postings"),
+        condition = self.engine.sql(
+            "document IN (SELECT document FROM {own[postings]} WHERE field = {space} AND term = {term})",
             space=space,
             term=term,
         )
@@ -172,7 +167,7 @@ class ClickHouseIndex(SearchIndex):
         occurrences = [(term, place) for term, place, *_ in self.analyzer.positions(text)]
         if not spaces or not occurrences:
             return Selection(NOTHING, self)
-        return Selection(phrase_condition(occurrences, spaces, self.tables), self)
+        return Selection(phrase_condition(occurrences, spaces, self.engine), self)
 
     @property
     def live(self) -> Selection:
@@ -189,20 +184,15 @@ class ClickHouseIndex(SearchIndex):
         """The number of documents in the given set."""
         if among.condition == EVERYTHING:
             return len(self)
-        documents = self.tables.all("documents")
-        statement = sql("SELECT count() AS n FROM {all} WHERE {live}", all=documents, live=self.where(among))
-        return int(self.ask(statement, apart=True)["n"].sum())
+        statement = "SELECT count() AS n FROM {all[documents]} WHERE {live}"
+        return int(self.ask(statement, apart=True, live=self.where(among))["n"].sum())
 
     def first_ids(self, among: Mask, count: int) -> Integers:
         """The first `count` of these documents by the tie rule: by id, descending."""
-        statement = sql(
-            "SELECT document, docno FROM {all} WHERE {live} ORDER BY docno DESC LIMIT {count}",
-            all=self.tables.all("documents"),
-            live=self.where(self.mask(among)),
-            count=max(0, count),
-        )
-        found = self.ask(statement, apart=True) if count > 0 else {}
-        return self._by_id(found, count)
+        if count < 1:
+            return np.zeros(0, dtype=np.int64)
+        first = "SELECT document, docno FROM {all[documents]} WHERE {live} ORDER BY docno DESC LIMIT {count}"
+        return _by_id(self.ask(first, apart=True, live=self.where(self.mask(among)), count=count), count)
 
     def docnos(self, documents: npt.ArrayLike) -> Strings:
         """The ids of documents by their numbers."""
@@ -211,24 +201,17 @@ class ClickHouseIndex(SearchIndex):
         if len(self._docnos) + len(missing) > MOST_REMEMBERED:
             self._docnos, missing = {}, list(dict.fromkeys(numbers))
         for start in range(0, len(missing), MOST_NUMBERS):
-            statement = sql(
-                "SELECT document, docno FROM {all} WHERE document IN {numbers}",
-                all=self.tables.all("documents"),
-                numbers=tuple(missing[start : start + MOST_NUMBERS]),
-            )
-            found = self.ask(statement, apart=True)
-            self._docnos.update(zip(found["document"].tolist() if found else (), found.get("docno", ()), strict=True))
+            statement = "SELECT document, docno FROM {all[documents]} WHERE document IN {numbers}"
+            some = tuple(missing[start : start + MOST_NUMBERS])
+            self._docnos.update(self.ask(statement, apart=True, numbers=some).rows("document", "docno"))
         names = [self._docnos[number] for number in numbers]
         self.documents.expect(names)
         return strings(names)
 
     def number(self, docno: str) -> int | None:
         """The number of a document, or None."""
-        stored = self.tables.all("stored")
-        statement = sql(
-            "SELECT document FROM {all} WHERE docno = {docno} AND {live}", all=stored, docno=docno, live=self.where()
-        )
-        return next(iter(self.ask(statement).get("document", np.zeros(0, dtype=np.int64)).tolist()), None)
+        statement = "SELECT document FROM {all[stored]} WHERE docno = {docno} AND {live}"
+        return next(iter(self.ask(statement, docno=docno, live=self.where()).column("document")), None)
 
     def info(self) -> dict[str, Any]:
         """Facts about the index, for display."""
@@ -238,7 +221,7 @@ class ClickHouseIndex(SearchIndex):
             "documents": len(self),
             "deleted": self._commit.deaths,
             "engine": ".".join(map(str, self.engine.version)),
-            "cluster": self.tables.cluster or "one server",
+            "cluster": self.engine.address.cluster or "one server",
             "fields": list(self.fields),
             "metadata": list(self.metadata),
             "positions": self.positions,
@@ -255,7 +238,7 @@ class ClickHouseIndex(SearchIndex):
             raise ParameterError("within", expected="numbers of documents, or a selection", found=str(given.dtype))
         if not given.size:
             return Selection(NOTHING, self)
-        return Selection(sql("document IN {numbers}", numbers=tuple(given.reshape(-1).tolist())), self)
+        return Selection(self.engine.sql("document IN {numbers}", numbers=tuple(given.reshape(-1).tolist())), self)
 
     def _learn(self, wanted: Iterable[tuple[str, str]]) -> None:
         """Fetch the statistics of all unknown terms at once."""
@@ -266,27 +249,23 @@ class ClickHouseIndex(SearchIndex):
         spaces = {self._commit.space(field): field for _, field in missing}
         for pair in missing:
             self._statistics[pair] = TermStatistics((), 0)
-        for part in _portions(sorted({term for term, _ in missing}), MOST_NUMBERS):
-            statement = sql(
-                "SELECT field, term, documents FROM {terms} "
+        terms = sorted({term for term, _ in missing})
+        for start in range(0, len(terms), MOST_NUMBERS):
+            counts = self.ask(
+                "SELECT field, term, documents FROM {own[terms]} "
                 "WHERE commit = {commit} AND field IN {spaces} AND term IN {words}",
-                terms=self.tables.own("terms"),
                 commit=self.commit,
                 spaces=tuple(space for space in spaces if space is not None),
-                words=tuple(part),
+                words=tuple(terms[start : start + MOST_NUMBERS]),
             )
-            found = self.ask(statement)
-            rows = zip(found.get("field", ()), found.get("term", ()), found.get("documents", ()), strict=True)
-            for space, term, documents in rows:
-                self._statistics[term, spaces[int(space)]] = TermStatistics((), int(documents))
+            for space, term, documents in counts.rows("field", "term", "documents"):
+                self._statistics[term, spaces[space]] = TermStatistics((), documents)
 
     def _candidates(self, rankings: Sequence[QueryStatements], k: int) -> list[Found]:
         """For each query the candidates for the k best documents, ties included."""
         asked = [ranking for ranking in rankings if not ranking.hopeless]
-        rows = self.ask(all_best(asked, k + SPARE), apart=True) if asked else {}
-        queries = np.asarray(rows.get("query", ()), dtype=np.int64)
-        documents = np.asarray(rows.get("document", ()), dtype=np.int64)
-        scores = np.asarray(rows.get("score", ()), dtype=np.float32)
+        rows = self.ask(all_best(asked, k + SPARE), apart=True) if asked else Answer()
+        queries, documents, scores = rows.integers("query"), rows.integers("document"), rows.floats("score")
         places = {id(ranking): place for place, ranking in enumerate(asked)}
         found = []
         for ranking in rankings:
@@ -304,16 +283,9 @@ class ClickHouseIndex(SearchIndex):
             return documents[scores >= last], scores[scores >= last]
         # There may be more documents of the last score than were sent: the shards know which ids come first.
         above = scores > last
-        tied = self._by_id(self.ask(ranking.with_score(float(last), k), apart=True), k - int(above.sum()))
+        tied = _by_id(self.ask(ranking.with_score(float(last), k), apart=True), k - int(above.sum()))
         equal = np.full(len(tied), last, dtype=np.float32)
         return np.concatenate((documents[above], tied)), np.concatenate((scores[above], equal))
-
-    def _by_id(self, found: Columns, count: int) -> Integers:
-        """The rows of several shards sorted by id, descending."""
-        names = found.get("docno", [])
-        numbers = np.asarray(found.get("document", ()), dtype=np.int64)
-        order = sorted(range(len(names)), key=names.__getitem__, reverse=True)[:count]
-        return numbers[order] if order else np.zeros(0, dtype=np.int64)
 
     def ranked(self, found: Sequence[Found], k: int) -> Hits:
         """The documents in ranking order, by the tie rule."""
@@ -324,17 +296,15 @@ class ClickHouseIndex(SearchIndex):
         order = ranking_order(np.array(sizes), names, scores)
         if order is not None:
             documents, scores = documents[order], scores[order]
-        kept = np.concatenate(
-            [
-                np.zeros(0, dtype=np.int64),
-                *(np.arange(a, min(b, a + k)) for a, b in pairwise(sizes)),
-            ]
-        )
+        kept = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(a, min(b, a + k)) for a, b in pairwise(sizes))])
         offsets = np.cumsum([0, *(min(b - a, k) for a, b in pairwise(sizes))])
         hits = Hits(offsets, documents[kept], scores[kept], self)
         self.documents.expect(hits.docnos.tolist())
         return hits
 
 
-def _portions(values: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (values[start : start + size] for start in range(0, len(values), size))
+def _by_id(answer: Answer, count: int) -> Integers:
+    """The documents of several shards sorted by id, descending."""
+    names = answer.column("docno")
+    order = sorted(range(len(names)), key=names.__getitem__, reverse=True)[:count]
+    return answer.integers("document")[np.array(order, dtype=np.int64)]

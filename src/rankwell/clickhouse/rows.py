@@ -7,7 +7,7 @@ import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,19 +16,15 @@ import numpy.typing as npt
 import orjson
 
 from rankwell.analysis import Analyzer
-from rankwell.clickhouse.address import EMBEDDED, Address
-from rankwell.clickhouse.engine import Engine, open_engine
-from rankwell.clickhouse.tables import Tables, metadata_columns
+from rankwell.clickhouse.engine import EMBEDDED, Address, Engine, open_engine
+from rankwell.clickhouse.manifest import metadata_columns
 from rankwell.clickhouse.values import Column, arrays, numbers, optional_texts, packed, repeated_texts, texts
 from rankwell.core import Document, RankwellError
 from rankwell.core.arrays import Integers
-from rankwell.index import Index, IndexWriter, NumberColumn
-from rankwell.index.blocks import MISSING
+from rankwell.index import Index, IndexWriter, NumberColumn, blocks, postings, store
 from rankwell.index.columns import Column as MetadataColumn
 from rankwell.index.columns import written
-from rankwell.index.postings import positions_of, triples_of
 from rankwell.index.segment import Segment
-from rankwell.index.store import decoded
 
 POSTINGS = 1 << 20  # rows sent at once
 DOCUMENTS = 1 << 13
@@ -44,7 +40,7 @@ def document_hashes(index: Index) -> Hashes:
     for segment, base in index.segments:
         # A store may hold more than its segment: documents replaced or deleted before the commit.
         by_place = np.array(
-            [document_hash(document) for _, _, block in segment.store.blocks() for document in decoded(block)],
+            [document_hash(document) for _, _, block in segment.store.blocks() for document in store.decoded(block)],
             dtype=np.uint64,
         )
         found[base : base + segment.documents] = by_place[segment.stored]
@@ -78,8 +74,8 @@ class SegmentRows:
         new[own] = first + np.arange(len(own))
         for field, space in segment.spaces.items():
             lengths = segment.lengths_of(field)
-            for start, end in _stretches(segment, space):
-                terms, documents, frequencies = triples_of(segment, start, end)
+            for start, end in postings.stretches(segment, space, POSTINGS):
+                terms, documents, frequencies = postings.triples_of(segment, start, end)
                 chosen = new[documents] >= 0
                 if not chosen.any():
                     continue
@@ -102,7 +98,7 @@ class SegmentRows:
         """The positions of the terms in their field; not needed for all fields together."""
         if not field:
             return arrays("UInt32", np.zeros(int(chosen.sum()), dtype=np.int64), [])
-        places = positions_of(self.segment, *lists)[np.repeat(chosen, frequencies)]
+        places = postings.positions_of(self.segment, *lists)[np.repeat(chosen, frequencies)]
         return arrays("UInt32", frequencies[chosen], places)
 
     def documents(self, own: Integers, first: int) -> Iterator[tuple[Rows, Rows]]:
@@ -128,7 +124,7 @@ class SegmentRows:
             nothing = np.zeros(len(part), dtype=np.int64)
             return {"fields": arrays("UInt16", nothing, []), "lengths": arrays("UInt32", nothing, [])}
         table = np.stack([self.segment.lengths[self.segment.spaces[name]][part] for name in names], axis=1)
-        there = table != MISSING
+        there = table != blocks.MISSING
         places = np.broadcast_to(np.array([self.spaces[name] for name in names]), table.shape)
         counts = there.sum(axis=1)
         return {"fields": arrays("UInt16", counts, places[there]), "lengths": arrays("UInt32", counts, table[there])}
@@ -140,18 +136,6 @@ class SegmentRows:
         for about, stored in self.documents(own, first):
             yield "documents", about
             yield "stored", stored
-
-
-def _stretches(segment: Segment, space: int) -> Iterator[tuple[int, int]]:
-    """Ranges of posting lists of a field with about a million postings each."""
-    terms = len(segment.terms)
-    start = space * terms
-    ends = segment.file["offsets"].part(start, start + terms + 1).astype(np.int64)
-    first = 0
-    while first < terms:
-        end = max(first + 1, int(np.searchsorted(ends, ends[first] + POSTINGS, side="right")) - 1)
-        yield start + first, start + min(end, terms)
-        first = end
 
 
 def _metadata(place: int, column: MetadataColumn, documents: Integers) -> Rows:
@@ -213,30 +197,13 @@ class Builder:
                 if self.address.scheme == EMBEDDED:
                     kept.append((table, columns))
                 else:
-                    self._engine.insert(self._tables.all(table), columns)
+                    engine = _engine_at(self.address)
+                    engine.insert(engine.all[table], columns)
             first += segment.documents
         return BuildOutcome(kept)
 
-    @property
-    def _tables(self) -> Tables:
-        return Tables(self.address.database, self.address.cluster)
 
-    @cached_property
-    def _engine(self) -> Engine:
-        return open_engine(self.address)
-
-
-_builder: Builder | None = None
-
-
-def prepare(builder: Builder) -> None:
-    """Initialise a worker process."""
-    global _builder  # noqa: PLW0603 -- what a worker process is for
-    _builder = builder
-
-
-def build(share: Share) -> BuildOutcome:
-    """Build a share in a worker process."""
-    if _builder is None:
-        raise RuntimeError("expected a worker that was prepared")
-    return _builder(share)
+@lru_cache(maxsize=1)
+def _engine_at(address: Address) -> Engine:
+    """The engine of a worker process, which keeps its connections."""
+    return open_engine(address)

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rankwell.core import RankwellError
+from rankwell.core.arrays import Floats, Integers
+
+Settings = Mapping[str, Any]
 
 ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\0": "\\0"})
 SURROGATE = re.compile("[\ud800-\udfff]")  # a lone surrogate, which UTF-8 cannot encode
@@ -57,10 +62,9 @@ def literal(value: Any) -> str:
     raise TypeError(f"expected a number, a text or a list of them, found {value!r:.100}")
 
 
-def settings_text(settings: Mapping[str, Any]) -> Sql:
-    """Settings for the end of a statement; "" without any."""
-    pairs = [f"{name} = {literal(value)}" for name, value in settings.items()]
-    return Sql(" SETTINGS " + ", ".join(pairs) if pairs else "")
+def inserting(table: Sql, columns: Mapping[str, Column]) -> Sql:
+    """The beginning of a statement that inserts these columns."""
+    return sql("INSERT INTO {table} ({names})", table=table, names=Sql(", ".join(f"`{name}`" for name in columns)))
 
 
 def _escaped(text: str) -> str:
@@ -96,14 +100,38 @@ NUMBERS = {
 NUMBERS |= {"Float32": np.dtype("<f4"), "Float64": np.dtype("<f8")}
 SMALL = 0x80
 
-Columns = dict[str, Any]  # numbers as arrays, texts as lists
+
+class Answer(dict[str, Any]):
+    """The columns of an answer by name: numbers as arrays, texts as lists. Without rows it is empty."""
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column."""
+        values = self.get(name, [])
+        return values if isinstance(values, list) else values.tolist()
+
+    def rows(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of these columns."""
+        return zip(*map(self.column, names), strict=True)
+
+    def integers(self, name: str) -> Integers:
+        """A column as an array of integers."""
+        return np.asarray(self.get(name, ()), dtype=np.int64)
+
+    def floats(self, name: str) -> Floats:
+        """A column as an array of 32-bit floats."""
+        return np.asarray(self.get(name, ()), dtype=np.float32)
+
+    def number(self, name: str) -> int:
+        """The number in the first row."""
+        return int(self[name][0])
 
 
-class Column:
+class Column(NamedTuple):
     """A column to write: its type, its number of rows, and its bytes."""
 
-    def __init__(self, kind: str, rows: int, data: bytes) -> None:
-        self.kind, self.rows, self.data = kind, rows, data
+    kind: str
+    rows: int
+    data: bytes
 
 
 def numbers(kind: str, values: Any) -> Column:
@@ -131,18 +159,16 @@ def optional_texts(values: Sequence[str | None]) -> Column:
     return Column("Nullable(String)", len(values), missing + data)
 
 
-def vectors(rows: Any) -> Column:
-    """Rows of numbers as arrays of Float32."""
-    array = np.ascontiguousarray(rows, dtype="<f4")
-    ends = np.arange(1, len(array) + 1, dtype="<u8") * np.uint64(array.shape[1])
-    return Column("Array(Float32)", len(array), ends.tobytes() + array.tobytes())
-
-
 def arrays(kind: str, counts: Sequence[int] | Any, values: Any) -> Column:
     """A column of arrays of that type, with `counts` of the concatenated values each."""
     array = np.ascontiguousarray(values, dtype=NUMBERS[kind])
     ends = np.cumsum(counts, dtype="<u8")
     return Column(f"Array({kind})", len(ends), ends.tobytes() + array.tobytes())
+
+
+def vectors(rows: npt.NDArray[Any]) -> Column:
+    """Rows of numbers as arrays of Float32."""
+    return arrays("Float32", np.full(len(rows), rows.shape[1]), rows)
 
 
 def packed(text: str) -> bytes:
@@ -162,8 +188,8 @@ def block(columns: Mapping[str, Column]) -> bytes:
     return b"".join(parts)
 
 
-def read_blocks(data: bytes) -> Columns:
-    """All blocks of an answer as one: by name, numbers as arrays and texts as lists. Empty without a block."""
+def read_blocks(data: bytes) -> Answer:
+    """All blocks of an answer as one."""
     found: dict[str, list[Any]] = {}
     place = 0
     while place < len(data):
@@ -174,13 +200,11 @@ def read_blocks(data: bytes) -> Columns:
             kind, place = _read_text(data, place)
             values, place = _read_column(data, place, kind, rows)
             found.setdefault(name, []).append(values)
-    return {name: _joined(parts) for name, parts in found.items()}
+    return Answer({name: _joined(parts) for name, parts in found.items()})
 
 
 def _joined(parts: list[Any]) -> Any:
-    if isinstance(parts[0], list):
-        return [text for part in parts for text in part]
-    return np.concatenate(parts)
+    return list(chain.from_iterable(parts)) if isinstance(parts[0], list) else np.concatenate(parts)
 
 
 def _read_column(data: bytes, place: int, kind: str, rows: int) -> tuple[Any, int]:
@@ -193,7 +217,7 @@ def _read_column(data: bytes, place: int, kind: str, rows: int) -> tuple[Any, in
     for _ in range(rows):
         length = data[place]
         place += 1
-        if length >= SMALL:
+        if length >= SMALL:  # most are short: this loop is the time that an answer takes
             length, place = _read_varint(data, place - 1)
         values.append(data[place : place + length].decode("utf-8", "replace"))
         place += length

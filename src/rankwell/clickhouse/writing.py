@@ -1,23 +1,23 @@
-"""What all ways to fill an index in ClickHouse share: loads, deleted documents, statistics, commits."""
+"""What all ways to fill an index in ClickHouse share: the lock, loads, deleted documents, statistics, commits."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
+import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rankwell.clickhouse.address import parse_address
-from rankwell.clickhouse.documents import Fields
-from rankwell.clickhouse.engine import Engine, open_engine
+from rankwell.clickhouse import manifest
+from rankwell.clickhouse.engine import NO_TABLE, Engine, EngineError, open_engine
 from rankwell.clickhouse.index import ClickHouseIndex
-from rankwell.clickhouse.manifest import DOCUMENTS, Commit, Loads, PushLock, read_last_commit, text_of
-from rankwell.clickhouse.rows import Hashes
-from rankwell.clickhouse.tables import MODERN, SHARDED, Layout, Tables, catch_up, check_keeper, create, is_replicated
+from rankwell.clickhouse.manifest import DOCUMENTS, MODERN, SHARDED, Commit, Fields, Layout, Loads
+from rankwell.clickhouse.rows import Hashes, Rows
 from rankwell.clickhouse.values import Sql, joined, numbers, sql, texts
 from rankwell.core import RankwellError
 from rankwell.core.arrays import Integers
@@ -39,34 +39,109 @@ class Pushed:
     purged: int = 0
 
 
-@contextmanager
+EXISTS = 57
+STALE = 60.0  # seconds without a heartbeat after which a writer counts as dead
+LOOK = 0.5  # seconds for a writer that has just begun to write its first heartbeat
+BETWEEN = 0.1  # seconds between two looks at deletions that are under way
+FOREVER = 1e9
+
+
+class PushLock:
+    """Held by the writer that created the table `pushing`; `beat` is its heartbeat."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._owner = secrets.token_hex(8)
+        self._beaten = 0.0
+
+    @contextlib.contextmanager
+    def held(self, stale: float = STALE) -> Iterator[PushLock]:
+        """Take the lock without waiting: raise where another writer is alive, take over from a dead one."""
+        self._take(stale)
+        try:
+            yield self
+        finally:
+            with contextlib.suppress(RankwellError):
+                self._drop()
+
+    def beat(self) -> None:
+        """Write a heartbeat from time to time."""
+        if time.monotonic() - self._beaten > STALE / 10:
+            self._engine.run_first("INSERT INTO {own[pushing]} SELECT {owner}, now()", owner=self._owner)
+            self._beaten = time.monotonic()
+
+    def _drop(self) -> None:
+        self._engine.run_first("DROP TABLE IF EXISTS {own[pushing]}")
+
+    def _take(self, stale: float) -> None:
+        create = "CREATE TABLE {own[pushing]} (owner String, at DateTime) ENGINE = MergeTree ORDER BY at"
+        for _ in range(2):
+            try:
+                self._engine.run_first(create)
+            except EngineError as error:
+                if error.code != EXISTS:
+                    raise
+                silent = self._silence()
+                if silent > FOREVER:  # perhaps just created, by a writer without a heartbeat yet
+                    time.sleep(LOOK)
+                    silent = self._silence()
+                if silent < stale:
+                    raise RankwellError(
+                        f"{self._engine.address}: another push is writing (its last sign of life is {silent:.0f} s "
+                        f"old; one that died is taken over after {stale:.0f} s)"
+                    ) from None
+                self._drop()
+            else:
+                self.beat()
+                return
+        raise RankwellError(f"{self._engine.address}: another push has just begun")
+
+    def _silence(self) -> float:
+        """Seconds since the other writer's last heartbeat."""
+        age = "SELECT toFloat64(toUInt32(now()) - toUInt32(max(at))) AS seconds FROM {own[pushing]}"
+        try:
+            answer = self._engine.ask_first(age)
+        except EngineError as error:
+            if error.code in NO_TABLE:
+                return math.inf
+            raise
+        return float(answer["seconds"][0]) if answer else math.inf
+
+
+@contextlib.contextmanager
 def writing(address: str, layout: Layout, stale: float) -> Iterator[Writer]:
     """The only writer of an index at an address; creates missing tables."""
-    parsed = parse_address(address)
-    engine, tables = open_engine(parsed), Tables(parsed.database, parsed.cluster)
-    if parsed.replicated:
-        check_keeper(engine)
-    create(engine, tables, replace(layout, replicated=parsed.replicated))
-    with PushLock(engine, tables).held(stale) as lock:
-        yield Writer(engine, tables, lock.beat)
+    engine = open_engine(address)
+    replicated = engine.address.replicated
+    if replicated:
+        manifest.check_keeper(engine)
+    manifest.create(engine, replace(layout, replicated=replicated))
+    with PushLock(engine).held(stale) as lock:
+        yield Writer(engine, lock.beat)
 
 
 class Writer:
     """Writes to an index while it holds the lock."""
 
-    def __init__(self, engine: Engine, tables: Tables, beat: Callable[[], None]) -> None:
-        self.engine, self.tables, self.beat = engine, tables, beat
-        self.replicated = is_replicated(engine, tables)
-        self.last = read_last_commit(engine, tables)
+    def __init__(self, engine: Engine, beat: Callable[[], None]) -> None:
+        self.engine, self.beat = engine, beat
+        self.replicated = manifest.is_replicated(engine)
+        self.last = manifest.read_last_commit(engine)
         self.catch_up(self.last)  # every replica must see what a dead writer has finished
-        self.loads = Loads.read(engine, tables)
-        self.fields = Fields.read(engine, tables, self.last)
+        self.loads = Loads.read(engine)
+        self.fields = Fields.read(engine, self.last)
 
     def catch_up(self, commit: Commit | None) -> None:
         """Wait for replicas that copy from each other."""
         if self.replicated:
             own = () if commit is None else (of.table for of in commit.vectors)
-            catch_up(self.engine, self.tables, dict.fromkeys((*SHARDED, *own)))
+            manifest.catch_up(self.engine, dict.fromkeys((*SHARDED, *own)))
+
+    def send(self, rows: Iterable[tuple[str, Rows]]) -> None:
+        """Insert rows, each with its table's name."""
+        for table, columns in rows:
+            self.engine.insert(self.engine.all[table], columns)
+            self.beat()
 
     def following(self, analyzer: Mapping[str, Any], metadata: Sequence[str], *, positions: bool) -> Commit:
         """The next commit with these settings; raises where the index was created with others."""
@@ -87,7 +162,7 @@ class Writer:
 
     def reader(self, commit: Commit) -> ClickHouseIndex:
         """The index at a commit, which may not be published yet."""
-        return ClickHouseIndex(self.engine, self.tables, commit)
+        return ClickHouseIndex(self.engine, commit)
 
     def seen(self, commit: Commit) -> Commit:
         """The commit with all documents that are complete now."""
@@ -95,35 +170,27 @@ class Writer:
 
     def there(self, commit: Commit) -> tuple[Integers, Hashes]:
         """The complete documents that are not dead, committed or not, and their hashes."""
-        reader, documents = self.reader(self.seen(commit)), self.tables.all("documents")
-        found = reader.ask(
-            sql("SELECT document, hash FROM {all} WHERE {live}", all=documents, live=reader.where()), apart=True
-        )
-        if not found:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
-        return found["document"].astype(np.int64), found["hash"]
+        reader = self.reader(self.seen(commit))
+        found = reader.ask("SELECT document, hash FROM {all[documents]} WHERE {live}", apart=True, live=reader.where())
+        return found.integers("document"), np.asarray(found.get("hash", ()), dtype=np.uint64)
 
     def bury(self, commit: Commit, gone: Integers) -> Commit:
         """Mark documents as dead, in a batch that no dead writer can have begun."""
         if not len(gone):
             return commit
-        found = self.engine.ask(sql("SELECT max(batch) AS batch FROM {dead}", dead=self.tables.all("dead")))
-        batch = int(found["batch"][0]) + 1 if found else 1
+        last = self.engine.ask("SELECT max(batch) AS batch FROM {all[dead]}")
+        batch = last.number("batch") + 1 if last else 1
         columns = {"document": numbers("UInt32", gone), "batch": numbers("UInt32", np.full(len(gone), batch))}
-        self.engine.insert(self.tables.all("dead"), columns)
+        self.engine.insert(self.engine.all["dead"], columns)
         return replace(commit, batches=(*commit.batches, batch), deaths=commit.deaths + len(gone))
 
     def commit(self, commit: Commit) -> None:
         """Commit, after checking the number of visible documents and that their ids are unique."""
         self.catch_up(commit)
         self._check_replicas(commit)
-        statement = sql(
-            "SELECT count() AS n, uniqExact(docno) AS ids FROM {all} WHERE {live}",
-            all=self.tables.all("documents"),
-            live=self._live(commit),
-        )
-        answer = self.engine.ask(statement)
-        found, ids = int(answer["n"][0]), int(answer["ids"][0])
+        count = "SELECT count() AS n, uniqExact(docno) AS ids FROM {all[documents]} WHERE {live}"
+        answer = self.engine.ask(count, live=self._live(commit))
+        found, ids = answer.number("n"), answer.number("ids")
         if found != commit.documents:
             raise RankwellError(
                 f"{self.engine.address}: expected {commit.documents:,} documents, found {found:,}: nothing was "
@@ -137,21 +204,23 @@ class Writer:
         self._count_terms(commit)
         self.publish(commit)
 
+    def unchanged(self, last: Commit) -> Pushed:
+        """The outcome where the last commit has everything; it is published again, as a writer may have died."""
+        self.publish(last)
+        return Pushed(last.commit, 0, 0, 0, last.documents)
+
     def _check_replicas(self, commit: Commit) -> None:
         """Check that every replica has all rows of its shard, or results would depend on the answering server."""
         address = self.engine.address
         if not address.cluster:
             return
-        statement = sql(
+        cluster = self.engine.ask(
             "SELECT count() AS servers, uniqExact(shard_num) AS shards FROM system.clusters WHERE cluster = {name}",
             name=address.cluster,
         )
-        cluster = self.engine.ask(statement)
-        replicas, uneven = divmod(int(cluster["servers"][0]), int(cluster["shards"][0]))
-        own = sql(
-            "SELECT count() AS n FROM {own} WHERE {live}", own=self.tables.own("documents"), live=self._live(commit)
-        )
-        found = [int(answer["n"][0]) for answer in self.engine.ask_each(own)]
+        replicas, uneven = divmod(cluster.number("servers"), cluster.number("shards"))
+        own = "SELECT count() AS n FROM {own[documents]} WHERE {live}"
+        found = [answer.number("n") for answer in self.engine.ask_each(own, live=self._live(commit))]
         if not uneven and sum(found) != replicas * commit.documents:
             raise RankwellError(
                 f"{address}: expected {commit.documents:,} documents on {replicas} replicas, found {sum(found):,}: "
@@ -164,33 +233,27 @@ class Writer:
 
     def publish(self, commit: Commit) -> None:
         """Write the commit to every server that does not have it yet."""
-        commits = self.tables.own("commits")
-        known = self.engine.ask_each(
-            sql("SELECT count() AS n FROM {commits} WHERE commit = {commit}", commits=commits, commit=commit.commit)
-        )
-        if not all(int(answer["n"][0]) for answer in known):
-            columns = {"commit": numbers("UInt32", [commit.commit]), "manifest": texts([text_of(commit)])}
-            self.engine.insert_each(commits, columns)
+        known = "SELECT count() AS n FROM {own[commits]} WHERE commit = {commit}"
+        if not all(answer.number("n") for answer in self.engine.ask_each(known, commit=commit.commit)):
+            columns = {"commit": numbers("UInt32", [commit.commit]), "manifest": texts([commit.written().decode()])}
+            self.engine.insert_each(self.engine.own["commits"], columns)
         self.last = commit
 
     def _count_terms(self, commit: Commit) -> None:
         """Count the documents of each term over all shards, and store the counts on every server."""
-        terms = self.tables.own("terms")
-        found = self.engine.ask_each(sql("SELECT DISTINCT commit FROM {terms}", terms=terms))
+        answers = self.engine.ask_each("SELECT DISTINCT commit FROM {own[terms]}")
         kept = range(commit.commit - KEPT + 1, commit.commit)
-        for number in sorted({int(one) for answer in found for one in answer.get("commit", ())} - set(kept)):
-            self.engine.run_each(sql("ALTER TABLE {terms} DROP PARTITION {commit}", terms=terms, commit=number))
-        statement = sql(
+        for number in sorted({one for answer in answers for one in answer.column("commit")} - set(kept)):
+            self.engine.run_each("ALTER TABLE {own[terms]} DROP PARTITION {commit}", commit=number)
+        counts = self.engine.sql(
             "SELECT toUInt32({commit}) AS commit, field, toString(term) AS term, toUInt32(count()) AS documents "
-            "FROM {postings} WHERE {live} GROUP BY field, term",
+            "FROM {all[postings]} WHERE {live} GROUP BY field, term",
             commit=commit.commit,
-            postings=self.tables.all("postings"),
             live=self._live(commit),
         )
-        self.engine.copy_each(statement, terms)
+        self.engine.copy_each(counts, self.engine.own["terms"])
 
 
-LOOK = 0.1  # seconds
 BY_DOCUMENT = ("postings", "documents", "stored")
 
 
@@ -221,24 +284,23 @@ def _dead(writer: Writer, commit: Commit) -> Sql:
     """The condition that a document is invisible to all readers."""
     parts = [sql("document >= {first} AND document < {end}", first=first, end=first + n) for first, n in commit.holes]
     if commit.batches:
-        dead = writer.tables.own("dead")
-        parts.append(
-            sql("document IN (SELECT document FROM {dead} WHERE batch IN {batches})", dead=dead, batches=commit.batches)
-        )
+        dead = "document IN (SELECT document FROM {own[dead]} WHERE batch IN {batches})"
+        parts.append(writer.engine.sql(dead, batches=commit.batches))
     return joined("OR", parts)
 
 
 def _delete(writer: Writer, table: str, condition: Sql) -> None:
     """Delete rows on every server, and wait until they are gone."""
-    engine, own = writer.engine, writer.tables.own(table)
+    engine = writer.engine
     # The subquery gives the same documents on every replica, which the engine cannot know.
     settings = Sql(" SETTINGS allow_nondeterministic_mutations = 1" if engine.version[0] >= MODERN else "")
-    engine.run_each(sql("ALTER TABLE {own} DELETE WHERE {dead}{settings}", own=own, dead=condition, settings=settings))
-    waiting = sql(
+    delete = "ALTER TABLE {table} DELETE WHERE {dead}{settings}"
+    engine.run_each(delete, table=engine.own[table], dead=condition, settings=settings)
+    waiting = engine.sql(
         "SELECT count() AS n FROM system.mutations WHERE database = {database} AND table = {table} AND is_done = 0",
-        database=writer.tables.database,
+        database=engine.address.database,
         table=table,
     )
-    while any(int(answer["n"][0]) for answer in engine.ask_each(waiting)):
+    while any(answer.number("n") for answer in engine.ask_each(waiting)):
         writer.beat()
-        time.sleep(LOOK)
+        time.sleep(BETWEEN)

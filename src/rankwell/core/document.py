@@ -16,8 +16,8 @@ LONGEST_ID = 512  # bytes of UTF-8
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-def check_id(docno: Any) -> None:
-    """Refuse what cannot be a document's id: any text of 1 to 512 bytes without control characters can."""
+def check_id(docno: Any) -> str:
+    """The id, unless it cannot be one: any text of 1 to 512 bytes without control characters can."""
     expected = f"a text of 1 to {LONGEST_ID} bytes without control characters"
     try:
         good = isinstance(docno, str) and 0 < len(docno.encode()) <= LONGEST_ID
@@ -25,6 +25,7 @@ def check_id(docno: Any) -> None:
         good = False
     if not good or CONTROL.search(docno):
         raise ParameterError("document id", expected=expected, found=docno)
+    return str(docno)
 
 
 class Document(NamedTuple):

@@ -8,7 +8,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -36,9 +35,12 @@ class Finding:
     def __str__(self) -> str:
         return self.shown or ("-" if self.value is None else str(self.value))
 
+    def as_dict(self) -> dict[str, Value]:
+        """The finding for JSON."""
+        return {"value": self.value, "says": str(self), "state": self.state, "way_out": self.way_out or None}
 
-@dataclass(frozen=True)
-class CheckupSection:
+
+class CheckupSection(NamedTuple):
     """The findings of one kind with a title."""
 
     title: str
@@ -52,6 +54,11 @@ def megabytes(size: float) -> str:
     return f"{size / 1e9:,.1f} GB"
 
 
+def first_line(error: Exception) -> str:
+    """What an error says, in one line."""
+    return (str(error).splitlines() or [""])[0] or type(error).__name__
+
+
 CGROUP = Path("/sys/fs/cgroup")  # limits of a Linux container
 X86 = ("x86_64", "amd64")
 VNNI = {"avx512vnni", "avxvnni"}  # either has the instruction
@@ -62,24 +69,20 @@ KERNEL_NAMES = {
 }
 
 
-def machine() -> CheckupSection:
-    """The system, its cores and its memory."""
-    system = Finding("system", f"{platform.system()} {platform.machine()}")
-    return CheckupSection("Machine", [system, _cores(), _memory(), *_products()])
-
-
-def _products() -> list[Finding]:
-    """The processor's instructions for int8 models and for exact vector search."""
+def machine() -> list[Finding]:
+    """The system, its cores and its memory, and the processor's instructions for int8 models and vector search."""
+    findings = [Finding("system", f"{platform.system()} {platform.machine()}"), _cores(), _memory()]
     try:
         binding: Any = import_module("llvmlite.binding")
         features = {name for name, there in binding.get_host_cpu_features().items() if there}
         kernel = runnable_kernels()[0]
     except (ImportError, RuntimeError):  # reported with the packages; not every processor is known
-        return [Finding("int8 products", None, "unknown")]
-    return [int8_products(platform.machine(), features), Finding("vector search", kernel, KERNEL_NAMES[kernel])]
+        return [*findings, Finding("int8 products", None, "unknown")]
+    search = Finding("vector search", kernel, KERNEL_NAMES[kernel])
+    return [*findings, int8_products(platform.machine(), features), search]
 
 
-def int8_products(architecture: str, features: AbstractSet[str]) -> Finding:
+def int8_products(architecture: str, features: set[str]) -> Finding:
     """The int8 instructions of a processor by its features (LLVM's names)."""
     name = "int8 products"
     if architecture.lower() not in X86:
@@ -131,6 +134,7 @@ def memory_limit(file: Path) -> int | None:
         return None
 
 
+ANOTHER_HOME = "set RANKWELL_HOME to a folder that you may write to"
 WARM = "`rankwell doctor --warm` compiles them now"
 
 
@@ -146,17 +150,18 @@ class Warmed(NamedTuple):
         return f"{self.name}: {done} in {self.seconds:.1f} s"
 
 
-def kernels() -> CheckupSection:
+def kernels() -> list[Finding]:
     """For each group of kernels, whether it is compiled already."""
-    return CheckupSection("Kernels", [_compiled(name, group) for name, (group, _) in KERNELS.items()])
+    return [_compiled(name, group) for name, (group, _) in KERNELS.items()]
 
 
 def warm_kernels() -> Iterator[Warmed]:
     """Compile all kernels that are not compiled yet, group by group, and cache them in RANKWELL_HOME."""
     for name, (group, make_ready) in KERNELS.items():
         if not group.can_be_kept():
-            way_out = "set RANKWELL_HOME to a folder that you may write to"
-            raise RankwellError(f"{home() / 'kernels'}: expected a folder for compiled kernels, found none: {way_out}")
+            raise RankwellError(
+                f"{home() / 'kernels'}: expected a folder for compiled kernels, found none: {ANOTHER_HOME}"
+            )
         before, begun = group.compiled, time.perf_counter()
         make_ready()
         yield Warmed(name, group.compiled - before, time.perf_counter() - begun)
@@ -181,7 +186,7 @@ KEPT = {
 LITTLE = 1e9  # bytes; a model takes 20 to 90 MB to fetch and as much again to run
 
 
-def places() -> CheckupSection:
+def places() -> list[Finding]:
     """RANKWELL_HOME, the size of its parts, and the free space."""
     folder = home()
     named = "RANKWELL_HOME" if os.environ.get("RANKWELL_HOME") else "RANKWELL_HOME names another"
@@ -190,23 +195,22 @@ def places() -> CheckupSection:
         size = folder_size(folder / part)
         if size is not None:
             findings.append(Finding(part, size, f"{megabytes(size)} of {what}"))
-    return CheckupSection("Home", findings)
+    return findings
 
 
 def _writable(folder: Path, named: str) -> Finding:
     """Whether a file can be written there; tested by writing one."""
-    way_out = "set RANKWELL_HOME to a folder that you may write to"
-    existing = _nearest(folder)
+    existing, shown = _nearest(folder), f"{folder} ({named})"
     if not existing.is_dir():
-        return Finding("folder", str(folder), f"{folder} ({named}): {existing} is no folder", BROKEN, way_out)
+        return Finding("folder", str(folder), f"{shown}: {existing} is no folder", BROKEN, ANOTHER_HOME)
     try:
         with tempfile.TemporaryFile(dir=existing):
             pass
     except OSError as error:
         why = error.strerror or type(error).__name__
-        return Finding("folder", str(folder), f"{folder} ({named}) cannot be written to: {why}", BROKEN, way_out)
+        return Finding("folder", str(folder), f"{shown} cannot be written to: {why}", BROKEN, ANOTHER_HOME)
     yet = "" if existing == folder else "; it is made when it is needed"
-    return Finding("folder", str(folder), f"{folder} ({named}){yet}")
+    return Finding("folder", str(folder), f"{shown}{yet}")
 
 
 def _room(folder: Path) -> Finding:

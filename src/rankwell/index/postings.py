@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -159,6 +160,18 @@ def positions_of(segment: Segment, first: int, end: int) -> Array:
     """The positions of the same postings, concatenated."""
     start, stop = (segment.file["position_starts"].one(number) for number in (first, end))
     return segment.file["positions"].part(start, stop)
+
+
+def stretches(segment: Segment, space: int, size: int) -> Iterator[tuple[int, int]]:
+    """Ranges of posting lists of a field with about `size` postings each."""
+    terms = len(segment.terms)
+    start = space * terms
+    ends = segment.file["offsets"].part(start, start + terms + 1).astype(np.int64)
+    first = 0
+    while first < terms:
+        end = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
+        yield start + first, start + min(end, terms)
+        first = end
 
 
 def _documents(segment: Segment, first: int, end: int, offsets: Array) -> Array:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rankwell.pipelines.explaining import QID, Explained, Explanation, explained, first_runs
-from rankwell.pipelines.grid import Fold, ResultFolder, settings_of, split, weight_grid
-from rankwell.pipelines.options import RankerOptions, RerankOptions, parse_weights
-from rankwell.pipelines.tuning import Choice, Trial, Tuning, tune
+from rankwell.pipelines.options import RankerOptions, RerankOptions, ShownOptions, parse_weights
+from rankwell.pipelines.tuning import Choice, Fold, ResultFolder, Trial, Tuning, settings_of, split, tune, weight_grid
 
 __all__ = [
     "QID",
@@ -16,6 +15,7 @@ __all__ = [
     "RankerOptions",
     "RerankOptions",
     "ResultFolder",
+    "ShownOptions",
     "Trial",
     "Tuning",
     "explained",

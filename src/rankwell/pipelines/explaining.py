@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rankwell.core import Run
-from rankwell.core.run import Ranking
+from rankwell.core import Ranking, Run
 from rankwell.core.stage import as_run
 from rankwell.index import SearchIndex
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.explanation import RerankExplanation, StageRank, explain_rerank, places
 from rankwell.pipelines.options import RankerOptions, RerankOptions
 from rankwell.retrieve import Hybrid, TermPart, explain_score
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 QID = "1"  # plain words are the only query of their run
 
@@ -34,11 +30,9 @@ class Explanation:
 
     def for_json(self) -> dict[str, Any]:
         """The explanation as a dictionary for JSON."""
-        found: dict[str, Any] = {"terms": [vars(part) for part in self.terms]}
-        found["stages"] = [asdict(place) for place in self.places]
-        if self.read is not None:
-            found["passages"] = [asdict(passage) for passage in self.read.passages]
-        return found
+        parts = {"terms": [vars(part) for part in self.terms], "stages": [asdict(place) for place in self.places]}
+        passages = {} if self.read is None else {"passages": [asdict(passage) for passage in self.read.passages]}
+        return {**parts, **passages}
 
 
 @dataclass(frozen=True)
@@ -53,13 +47,12 @@ class Explained:
     @cached_property
     def runs(self) -> Traced:
         """The run after every stage; where the first stage fuses several rankers, also theirs."""
-        reranker = None if self.second is None else self.second.stage(self.index)
-        if reranker is not None:
-            reranker.check()  # before the first stage runs
-        found = first_runs(self.index, self.first, self.words)
-        if reranker is not None:
-            found.append((self.second.model if self.second else "", reranker.apply(found[-1][1])))
-        return found
+        if self.second is None:
+            return first_runs(self.index, self.first, self.words)
+        again = self.second.stage(self.index)
+        again.check()  # before the first stage runs
+        runs = first_runs(self.index, self.first, self.words)
+        return [*runs, (self.second.model, again.apply(runs[-1][1]))]
 
     def ranking(self, k: int) -> Ranking:
         """The final ranking."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rankwell.core import Judgments, ParameterError, Stage
-from rankwell.core.parameters import Flag, Text, Whole, like, param, parameters
+from rankwell.core.parameters import Flag, Text, Whole, chosen, like, param, parameters
 from rankwell.index import SearchIndex
 from rankwell.models.explanation import Interpolate
 from rankwell.models.families import reranker, usual_depth
@@ -19,14 +19,9 @@ from rankwell.retrieve import BM25, RM3, Dense, Hybrid, SimilarQueries, query_va
 logger = logging.getLogger(__name__)
 
 FUSED = 100  # with fewer documents per ranker the lists hardly overlap
-
-
 SHOWN = 10  # documents that a search shows
 
-
-def _rm3_usual() -> str:
-    """RM3's defaults as one text: documents, terms, weight."""
-    return ",".join(str(parameter.default) for parameter in parameters(RM3).values())
+RM3_USUAL = ",".join(str(parameter.default) for parameter in parameters(RM3).values())  # documents, terms, weight
 
 
 @dataclass(frozen=True)
@@ -42,10 +37,7 @@ class RankerOptions:
     weights: str | None = like(BM25, "weights")
     rm3: bool = param(False, "Expand queries by pseudo-relevance feedback (RM3).", Flag())
     rm3_settings: str = param(
-        _rm3_usual(),
-        "RM3: feedback documents, feedback terms, weight of the original query.",
-        Text(),
-        example="10,10,0.5",
+        RM3_USUAL, "RM3: feedback documents, feedback terms, weight of the original query.", Text(), example="10,10,0.5"
     )
     dense: bool = param(False, "Rank by embeddings (see rankwell encode) instead of BM25.", Flag())
     hybrid: bool = param(False, "Rank by BM25 and by embeddings, fused by reciprocal rank.", Flag())
@@ -57,18 +49,7 @@ class RankerOptions:
 
     def bm25(self, index: SearchIndex) -> BM25:
         """BM25 with these options."""
-        return BM25(
-            index,
-            k1=self.k1,
-            b=self.b,
-            idf=self.idf,
-            weights=parse_weights(self.weights),
-            match=self.match,
-            filter=self.filter,
-            k=self.k,
-            query_field=self.query_field,
-            threads=self.threads or os.cpu_count() or 1,
-        )
+        return BM25(index, **{**chosen(self, BM25), "weights": parse_weights(self.weights)}, threads=self._threads)
 
     def by_words(self, index: SearchIndex, texts: Mapping[str, str]) -> Stage:
         """BM25, or RM3 or similar queries (which are printed) over it."""
@@ -87,16 +68,10 @@ class RankerOptions:
 
     def by_vectors(self, index: SearchIndex) -> Dense:
         """The bi-encoder. OR is how words match: here it means all documents."""
-        return Dense(
-            index,
-            self.vectors,
-            k=self.k,
-            match=None if self.match == "or" else self.match,
-            filter=self.filter,
-            method="hnsw" if self.hnsw else "exact",
-            query_field=self.query_field,
-            threads=self.threads or os.cpu_count() or 1,
-        )
+        match = None if self.match == "or" else self.match
+        method = "hnsw" if self.hnsw else "exact"
+        same = chosen(self, Dense)
+        return Dense(index, self.vectors, **{**same, "match": match}, method=method, threads=self._threads)
 
     def ranker(self, index: SearchIndex, texts: Mapping[str, str]) -> Stage:
         """The ranker by words, by vectors, or by both, for queries with these texts."""
@@ -108,6 +83,10 @@ class RankerOptions:
             deep = replace(self, k=max(self.k, FUSED))
             return Hybrid((deep.by_words(index, texts), deep.by_vectors(index))).top(self.k)
         return self.by_words(index, texts)
+
+    @property
+    def _threads(self) -> int:
+        return self.threads or os.cpu_count() or 1
 
     @property
     def name(self) -> str:
@@ -156,18 +135,9 @@ class RerankOptions:
 
     def reranker(self, index: SearchIndex) -> Reranker:
         """The re-ranker alone: a cross-encoder, or the kind that the model's folder records."""
-        settings = RerankSettings(
-            k=self.depth,
-            document=self.document,
-            query_field=self.query_field,
-            passages=None if self.passages is None else Passages.parse(self.passages),
-            aggregate=self.aggregate,
-            precision=self.precision,
-            relevant=self.relevant,
-            index=index,
-            threads=self.threads,
-            quiet=self.quiet,
-        )
+        passages = None if self.passages is None else Passages.parse(self.passages)
+        same = {**chosen(self, RerankSettings), "k": self.depth, "passages": passages}
+        settings = RerankSettings(**same, index=index, threads=self.threads, quiet=self.quiet)
         return reranker(self.model, settings)
 
     def stage(self, index: SearchIndex) -> Stage:

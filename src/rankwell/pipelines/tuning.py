@@ -1,19 +1,159 @@
-"""Parameter tuning: each setting is run once, and measured fold by fold."""
+"""Parameter tuning: each setting of a grid is run once, and measured fold by fold; results may be kept."""
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
-from dataclasses import dataclass
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 
-from rankwell.core import Judgments, ParameterError, Queries, Run, Stage, fingerprint
+from rankwell.core import Judgments, ParameterError, Queries, RankwellError, Run, Stage, atomic_write, fingerprint
 from rankwell.core.progress import SILENT, Progress
 from rankwell.core.stage import Given, as_run
 from rankwell.evaluation import Measure, evaluate, parse_measure
-from rankwell.pipelines.grid import Factory, Fold, Grid, ResultFolder, Setting, factory_of, settings_of, split
+
+Setting = Mapping[str, Any]
+Grid = Mapping[str, Sequence[Any]] | Sequence[Setting]
+"""Values for each parameter (every combination is tried), or the settings themselves."""
+
+
+Factory = Callable[..., Stage]
+"""Makes the stage for a setting, whose parameters it takes by name."""
+
+
+def settings_of(grid: Grid) -> tuple[Setting, ...]:
+    """All settings of a grid, the last parameter changing fastest."""
+    if isinstance(grid, Mapping):
+        values = [_values(name, given) for name, given in grid.items()]
+        settings = [dict(zip(grid, chosen, strict=True)) for chosen in itertools.product(*values)] if grid else []
+    else:
+        settings = [*map(dict, grid)]
+    if not settings:
+        raise ParameterError("grid", expected="one setting or more", found=grid)
+    return tuple(settings)
+
+
+def _values(name: str, given: Sequence[Any]) -> Sequence[Any]:
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+        raise ParameterError(f"grid, {name}", expected="a list of values", found=given)
+    return given
+
+
+def weight_grid(names: Sequence[str], steps: int = 4) -> list[dict[str, float]]:
+    """All ways to divide a weight of 1 among fields in parts of 1 / steps: values for a grid's `weights`.
+
+    A field of weight 0 is left out, because it is then not searched at all.
+    """
+    if not names or steps < 1:
+        raise ParameterError("weights", expected="one field or more, and one step or more", found=(names, steps))
+    shares = itertools.product(range(steps, -1, -1), repeat=len(names))
+    return [
+        {name: share / steps for name, share in zip(names, shared, strict=True) if share}
+        for shared in shares
+        if sum(shared) == steps
+    ]
+
+
+def factory_of(given: Stage | Factory) -> Factory:
+    """A factory unchanged; a stage as a factory of copies with other parameters."""
+    if not isinstance(given, Stage):
+        return given
+    known = [field.name for field in fields(given)]  # type: ignore[arg-type]  # stages are dataclasses
+
+    def changed(**setting: Any) -> Stage:
+        for name in setting:
+            if name not in known:
+                expected = f"parameters of {type(given).__name__}: {', '.join(known)}"
+                raise ParameterError("grid", expected=expected, found=name)
+        return replace(given, **setting)  # type: ignore[type-var]  # likewise
+
+    return changed
+
+
+FEWEST = 2
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One split: the queries for selection, and those for testing it."""
+
+    training: tuple[str, ...]
+    held_out: tuple[str, ...]
+
+
+def split(qids: Iterable[str], folds: int = 5, seed: int = 0) -> tuple[Fold, ...]:
+    """`folds` random splits of nearly equal size, independent of the order of the queries."""
+    known = sorted(set(qids))
+    if not FEWEST <= folds <= len(known):
+        expected = f"a number from {FEWEST} to the number of queries with judgments ({len(known)})"
+        raise ParameterError("folds", expected=expected, found=folds)
+    shuffled = np.random.default_rng(seed).permutation(len(known)).tolist()
+    # Every n-th rather than n blocks: the sizes differ by at most one.
+    parts = [frozenset(known[place] for place in shuffled[start::folds]) for start in range(folds)]
+    return tuple(
+        Fold(
+            training=tuple(qid for qid in known if qid not in part),
+            held_out=tuple(qid for qid in known if qid in part),
+        )
+        for part in parts
+    )
+
+
+class ResultFolder(MutableMapping[str, Any]):
+    """Plain values by name, each in a JSON file. NaN is stored as null."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+
+    @classmethod
+    def of(cls, given: MutableMapping[str, Any] | Path | str | None) -> MutableMapping[str, Any] | None:
+        """A folder's name as a mapping of its results; a mapping or None unchanged."""
+        return cls(given) if isinstance(given, (Path, str)) else given
+
+    def __getitem__(self, name: str) -> Any:
+        path = self._path(name)
+        try:
+            return _with_nan(orjson.loads(path.read_bytes()))
+        except FileNotFoundError:
+            raise KeyError(name) from None
+        except orjson.JSONDecodeError as error:
+            raise RankwellError(f"{path}: expected a result as JSON, found something else: {error}") from error
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        with atomic_write(self._path(name)) as file:
+            file.write(orjson.dumps(value))
+
+    def __delitem__(self, name: str) -> None:
+        try:
+            self._path(name).unlink()
+        except FileNotFoundError:
+            raise KeyError(name) from None
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._path(name).is_file()
+
+    def __iter__(self) -> Iterator[str]:
+        return (path.stem for path in sorted(self.folder.glob("*.json")))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+
+def _with_nan(value: Any) -> Any:
+    """The value with NaN restored, which JSON lacks."""
+    if value is None:
+        return math.nan
+    if isinstance(value, dict):
+        return {name: _with_nan(part) for name, part in value.items()}
+    return [_with_nan(part) for part in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -22,8 +162,8 @@ class Trial:
 
     setting: Setting
     value: float
-    training: tuple[float, ...]
-    held_out: tuple[float, ...]
+    training: Sequence[float]
+    held_out: Sequence[float]
     per_query: dict[str, float]
 
 
@@ -99,7 +239,9 @@ def tune(
         folds=parts,
         choices=choices,
         best=_best(trials, [trial.value for trial in trials], measured),
-        cross_validated=_mean([choice.held_out for choice in choices], [len(part.held_out) for part in parts]),
+        cross_validated=float(
+            np.average([choice.held_out for choice in choices], weights=[len(part.held_out) for part in parts])
+        ),
         held_out={
             qid: trial.per_query[qid] for part, trial in zip(parts, best_of, strict=True) for qid in part.held_out
         },
@@ -119,11 +261,13 @@ class _Experiment:
     def trial(self, stage: Stage, setting: Setting) -> Trial:
         """Run and measure a stage, or read its stored result."""
         if self.cache is None:
-            return _trial(setting, self._measured(stage(self.run)))
-        key = fingerprint([stage, self.run, _texts(self.run), self.judgments, str(self.measure), self.folds])
+            return Trial(setting, **self._measured(stage(self.run)))
+        texts = {qid: dict(query.texts) for qid, query in (self.run.queries or Queries()).items()}
+        key = fingerprint([stage, self.run, texts, self.judgments, str(self.measure), self.folds])
         if key not in self.cache:
             self.cache[key] = self._measured(stage(self.run))
-        return _trial(setting, self.cache[key])
+        kept = self.cache[key]
+        return Trial(setting, **{name: kept[name] for name in ("value", "training", "held_out", "per_query")})
 
     def _measured(self, run: Run) -> dict[str, Any]:
         """The run's value over all queries and over each side of each fold."""
@@ -155,21 +299,8 @@ def _judged(given: Given, judgments: Judgments) -> tuple[Run, Judgments]:
     return run, known
 
 
-def _trial(setting: Setting, found: dict[str, Any]) -> Trial:
-    return Trial(setting, found["value"], tuple(found["training"]), tuple(found["held_out"]), found["per_query"])
-
-
 def _best(trials: tuple[Trial, ...], values: list[float], measure: Measure) -> Trial:
     """The trial with the best value, the first of equal ones; NaN only where all are NaN."""
     sign = 1 if measure.higher_is_better else -1
     worth = [-np.inf if np.isnan(value) else sign * value for value in values]
     return trials[int(np.argmax(worth))]
-
-
-def _mean(values: list[float], weights: list[int]) -> float:
-    return float(np.average(values, weights=weights))
-
-
-def _texts(run: Run) -> dict[str, dict[str, str]]:
-    queries = run.queries or Queries()
-    return {qid: dict(query.texts) for qid, query in queries.items()}

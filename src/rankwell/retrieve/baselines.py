@@ -18,11 +18,10 @@ from rankwell.core.arrays import Integers, Strings, strings
 from rankwell.core.parameters import Text, Whole, check_parameters, like, param
 from rankwell.core.run import Values
 from rankwell.index import Index, Mask, in_folder
-from rankwell.index.postings import triples_of
+from rankwell.index.postings import stretches, triples_of
 from rankwell.index.segment import Segment
-from rankwell.retrieve.bm25 import BM25
-from rankwell.retrieve.candidates import filtered, matched, parse_match
-from rankwell.retrieve.expansion import TermWeights, query_texts
+from rankwell.retrieve.bm25 import BM25, TermWeights
+from rankwell.retrieve.candidates import filtered, matched, parse_match, query_texts
 from rankwell.retrieve.matching import AnyTerm, Asked, Match
 
 CHUNK = 1 << 22  # postings processed at once
@@ -215,16 +214,11 @@ def _postings(segment: Segment, field: str) -> Iterator[tuple[int, Integers, Int
     """The live postings of a field in groups of terms: first term, then terms (relative to it), documents, counts."""
     if field not in segment.spaces:
         return
-    terms = len(segment.terms)
-    base = segment.spaces[field] * terms
-    ends = segment.file["offsets"].part(base, base + terms + 1).astype(np.int64)
-    first = 0
-    while first < terms:
-        end = max(first + 1, int(np.searchsorted(ends, ends[first] + CHUNK, side="right")) - 1)
-        numbers, documents, frequencies = triples_of(segment, base + first, base + end)
+    base = segment.spaces[field] * len(segment.terms)
+    for first, end in stretches(segment, segment.spaces[field], CHUNK):
+        numbers, documents, frequencies = triples_of(segment, first, end)
         alive = np.ones(len(documents), dtype=bool) if segment.dead is None else ~segment.dead[documents]
-        yield first, numbers[alive].astype(np.int64), documents[alive].astype(np.int64), frequencies[alive]
-        first = end
+        yield first - base, numbers[alive].astype(np.int64), documents[alive].astype(np.int64), frequencies[alive]
 
 
 @dataclass(frozen=True)

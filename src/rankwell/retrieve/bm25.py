@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,14 +12,11 @@ import numpy as np
 
 from rankwell.core import ParameterError, RankwellError, Run, Stage
 from rankwell.core.parameters import Text, Whole, check_parameters, like, param
-from rankwell.index import MATCHES, Hits, Mask, Scoring, SearchIndex, as_index
-from rankwell.index.scoring import IDFS
-from rankwell.retrieve.candidates import filtered, matched, parse_match
-from rankwell.retrieve.filters import filter_mask, parse_filter
+from rankwell.index import IDFS, MATCHES, Hits, Mask, Scoring, SearchIndex, as_index
+from rankwell.retrieve import candidates
 from rankwell.retrieve.matching import Asked
 
-logger = logging.getLogger(__name__)
-SHOWN = 3
+TermWeights = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ class BM25(Stage):
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", as_index(self.index))
         self.scoring()
-        parse_match(self.match)
+        candidates.parse_match(self.match)
         check_parameters(self, but=["weights"])
         if self.threads < 1:
             raise ParameterError("threads", expected="a number from 1", found=self.threads)
@@ -75,15 +71,13 @@ class BM25(Stage):
         """Mask of the documents that pass filter and `within`, or None for all."""
         if self.filter is None:
             return None if self.within is None else self.index.mask(self.within)
-        mask = filtered(self.filter, self.index)
+        mask = candidates.filtered(self.filter, self.index)
         return mask if self.within is None else mask & self.index.mask(self.within)
 
     def check(self) -> None:
         """Refuse fields that the index lacks."""
         self.index.check_fields(self.weights or ())
-        parse_match(self.match).check(self.index.fields)
-        if self.filter is not None:
-            filter_mask(parse_filter(self.filter), self.index.columns)
+        candidates.check(self.match, self.filter, self.index)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that affect the result, without threads and pruning."""
@@ -91,46 +85,66 @@ class BM25(Stage):
 
     def apply(self, run: Run) -> Run:
         """Search for the run's queries; its documents are ignored."""
-        if run.queries is None:
-            raise RankwellError("BM25: expected a run with its queries, found one without their texts")
-        texts = [run.queries[qid].text(self.query_field) for qid in run.qids]
-        found = self._search(texts) if self.match in MATCHES else self._search_matched(texts)
-        words = map(parse_match(self.match).words, texts)
-        empty = [qid for qid, text in zip(run.qids, words, strict=True) if not self.index.analyzer(text)]
-        if empty:
-            names = ", ".join(empty[:SHOWN]) + (", ..." if len(empty) > SHOWN else "")
-            logger.warning(
-                "%d queries have no terms (empty, or stop words only) and find nothing: %s", len(empty), names
-            )
-        return Run.from_columns(
-            run.qids,
-            found.offsets,
-            found.docnos,
-            found.scores,
-            tag="BM25",
-            queries=run.queries,
-            documents=self.index.documents,
-        )
+        texts, match = self.texts(run), candidates.parse_match(self.match)
+        if self.match in MATCHES:
+            hits = self._search(list(texts.values()), self.restriction())
+        else:
+            hits = self._search_matched(list(texts.values()))
+        empty = [qid for qid, text in texts.items() if not self.index.analyzer(match.words(text))]
+        candidates.warn_of_empty(empty, "terms (empty, or stop words only)")
+        return self._run(run, run.qids, hits, "BM25")
 
-    def _search(self, texts: Sequence[str], within: Mask | None = None) -> Hits:
-        mask = self.restriction() if within is None else within
-        scoring = self.scoring()
-        return self.index.search(texts, self.k, scoring, within=mask, prune=self.prune, threads=self.threads)
+    def texts(self, run: Run) -> dict[str, str]:
+        """The wordings to search for, by query id."""
+        return candidates.query_texts(run, self.query_field)
+
+    def first(self, run: Run, k: int) -> Run:
+        """The same search, at most k deep."""
+        return replace(self, k=k).apply(run)
+
+    def query_terms(self, text: str) -> TermWeights:
+        """The terms with their counts, or 1 each where BM25 uses distinct terms."""
+        counts = Counter(self.index.analyzer(text))
+        return dict.fromkeys(counts, 1.0) if self.distinct else counts
+
+    def document_terms(self, docno: str) -> Mapping[str, int]:
+        """The terms of the weighted fields, or of all."""
+        fields = [name for name, weight in (self.weights or {"": 1.0}).items() if weight]
+        return sum((self.index.terms_of(docno, name) for name in fields), Counter())
+
+    def search_terms(self, queries: Mapping[str, TermWeights], run: Run) -> Run:
+        """Search for weighted terms. The words of the run's query must match, the added terms need not."""
+        scoring, given = replace(self.scoring(), match="or"), self.restriction()
+        if self.match == "or":
+            hits = self._search(list(queries.values()), given, scoring)
+        else:
+            texts = self.texts(run)
+            parts = [
+                self._search([terms], self._matched(texts.get(qid, ""), given), scoring)
+                for qid, terms in queries.items()
+            ]
+            hits = candidates.join_hits(parts, self.index)
+        return self._run(run, list(queries), hits, run.tag)
+
+    def _run(self, run: Run, qids: Sequence[str], hits: Hits, tag: str) -> Run:
+        travelling = {"tag": tag, "queries": run.queries, "documents": self.index.documents}
+        return Run.from_columns(qids, hits.offsets, hits.docnos, hits.scores, **travelling)
+
+    def _search(self, queries: Sequence[Any], within: Mask | None, scoring: Scoring | None = None) -> Hits:
+        scoring = scoring or self.scoring()
+        return self.index.search(queries, self.k, scoring, within=within, prune=self.prune, threads=self.threads)
+
+    def _matched(self, text: str, given: Mask | None) -> Mask:
+        mask = candidates.matched(self.match, Asked(text, tuple(self.weights or ("",))), self.index)
+        return mask if given is None else mask & given
 
     def _search_matched(self, texts: Sequence[str]) -> Hits:
         """Search query by query, where each has its own matching documents; those with score 0 come last."""
-        match, given, fields = parse_match(self.match), self.restriction(), tuple(self.weights or ("",))
+        match, given = candidates.parse_match(self.match), self.restriction()
         if match.same_for_all:
-            mask = matched(match, Asked("", fields), self.index)
-            return self._with_others([match.words(text) for text in texts], mask if given is None else mask & given)
-        parts = []
-        for text in texts:
-            mask = matched(match, Asked(text, fields), self.index)
-            parts.append(self._with_others([match.words(text)], mask if given is None else mask & given))
-        sizes = np.cumsum([0, *(len(part.documents) for part in parts)])
-        documents = np.concatenate([np.zeros(0, dtype=np.int64), *(part.documents for part in parts)])
-        scores = np.concatenate([np.zeros(0, dtype=np.float32), *(part.scores for part in parts)])
-        return Hits(sizes, documents, scores, self.index)
+            return self._with_others([match.words(text) for text in texts], self._matched("", given))
+        parts = [self._with_others([match.words(text)], self._matched(text, given)) for text in texts]
+        return candidates.join_hits(parts, self.index)
 
     def _with_others(self, words: Sequence[str], mask: Mask) -> Hits:
         """Search among these documents; those without a query word follow, by the tie rule."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from rankwell.core import ParameterError
-from rankwell.index import Mask, SearchIndex
+from rankwell.core import ParameterError, RankwellError, Run
+from rankwell.index import Hits, Mask, SearchIndex
 from rankwell.retrieve.boolean import Boolean
 from rankwell.retrieve.filters import filter_mask, parse_filter
 from rankwell.retrieve.matching import AllTerms, AnyTerm, Asked, Intersection, Match, Nearest, Union
 from rankwell.retrieve.syntax import Node
 
+logger = logging.getLogger(__name__)
+
+SHOWN = 3  # ids of queries in a warning
 EXPRESSION = "expr"
 # An expression may contain any character, so it extends to the end of the text.
 TAIL = re.compile(rf"(?<![^\s+&]){EXPRESSION}:(?P<expression>.*)", re.DOTALL)
@@ -77,6 +81,38 @@ def filtered(condition: str | Node, index: SearchIndex) -> Mask:
     """Mask of the live documents that pass a filter on metadata; for `within` of `index.search`."""
     parsed = parse_filter(condition) if isinstance(condition, str) else condition
     return filter_mask(parsed, index.columns) & index.live
+
+
+def check(match: str | Match | None, condition: str | None, index: SearchIndex) -> None:
+    """Raise where a match function or a filter needs what the index lacks."""
+    if match is not None:
+        parse_match(match).check(index.fields)
+    if condition is not None:
+        filter_mask(parse_filter(condition), index.columns)
+
+
+def query_texts(run: Run, field: str | None = None) -> dict[str, str]:
+    """The texts of a run's queries, in the wording of that name or the first."""
+    if run.queries is None:
+        raise RankwellError(f"run {run.tag!r}: expected the texts of its queries, found a run without their texts")
+    for qid in run.qids:
+        if qid not in run.queries:
+            raise RankwellError(f"run {run.tag!r}: expected the text of query {qid!r}, found only its id")
+    return {qid: run.queries[qid].text(field) for qid in run.qids}
+
+
+def warn_of_empty(qids: Sequence[str], lacking: str) -> None:
+    """Warn of queries that find nothing for want of text."""
+    if qids:
+        names = ", ".join(qids[:SHOWN]) + (", ..." if len(qids) > SHOWN else "")
+        logger.warning("%d queries have no %s and find nothing: %s", len(qids), lacking, names)
+
+
+def join_hits(parts: Sequence[Hits], index: SearchIndex) -> Hits:
+    """The results of several searches as one."""
+    offsets = np.cumsum([0, *(len(part.documents) for part in parts)])
+    documents = np.concatenate([np.zeros(0, dtype=np.int64), *(part.documents for part in parts)])
+    return Hits(offsets, documents, np.concatenate([np.zeros(0, np.float32), *(part.scores for part in parts)]), index)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,15 +10,10 @@ import numpy as np
 from rankwell.core import Run, Stage
 from rankwell.core.parameters import Text, Whole, check_parameters, like, param
 from rankwell.index import Hits, Mask, SearchIndex, as_index
+from rankwell.retrieve import candidates
 from rankwell.retrieve.bm25 import BM25
-from rankwell.retrieve.candidates import filtered, matched, parse_match
-from rankwell.retrieve.expansion import query_texts
-from rankwell.retrieve.filters import filter_mask, parse_filter
 from rankwell.retrieve.matching import Asked, Match
 from rankwell.vectors import METHODS, Vectors, vectors_of
-
-logger = logging.getLogger(__name__)
-SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -45,16 +39,13 @@ class Dense(Stage):
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", as_index(self.index))
         if self.match is not None:
-            parse_match(self.match)
+            candidates.parse_match(self.match)
         check_parameters(self, but=["match"])
 
     def check(self) -> None:
         """Refuse an index without vectors, vectors of a missing model, and unknown fields."""
         self.embeddings.encoder()
-        if self.match is not None:
-            parse_match(self.match).check(self.index.fields)
-        if self.filter is not None:
-            filter_mask(parse_filter(self.filter), self.index.columns)
+        candidates.check(self.match, self.filter, self.index)
 
     @property
     def embeddings(self) -> Vectors:
@@ -68,12 +59,9 @@ class Dense(Stage):
 
     def apply(self, run: Run) -> Run:
         """Encode the run's queries and search; its documents are ignored."""
-        texts = query_texts(run, self.query_field)
+        texts = candidates.query_texts(run, self.query_field)
         asked = {qid: text for qid, text in texts.items() if text.strip()}
-        if len(asked) < len(texts):
-            empty = [qid for qid in texts if qid not in asked]
-            names = ", ".join(empty[:SHOWN]) + (", ..." if len(empty) > SHOWN else "")
-            logger.warning("%d queries have no text and find nothing: %s", len(empty), names)
+        candidates.warn_of_empty([qid for qid in texts if qid not in asked], "text")
         hits = self._search(list(asked.values())) if asked else None
         sizes = dict(zip(asked, np.diff(hits.offsets).tolist(), strict=True)) if hits else {}
         return Run.from_columns(
@@ -89,16 +77,14 @@ class Dense(Stage):
     def _search(self, texts: list[str]) -> Hits:
         """Search all queries at once, or one by one where each has its own matching documents."""
         vectors = self.embeddings.encoder().encode_queries(texts)
-        given = None if self.filter is None else filtered(self.filter, self.index)
+        given = None if self.filter is None else candidates.filtered(self.filter, self.index)
         if self.match is None:
             return self._near(vectors, given)
         parts = []
         for text, vector in zip(texts, vectors, strict=True):
-            mask = matched(self.match, Asked(text), self.index)
+            mask = candidates.matched(self.match, Asked(text), self.index)
             parts.append(self._near(vector, mask if given is None else mask & given))
-        sizes = np.cumsum([0, *(len(part.documents) for part in parts)])
-        documents = np.concatenate([part.documents for part in parts])
-        return Hits(sizes, documents, np.concatenate([part.scores for part in parts]), self.index)
+        return candidates.join_hits(parts, self.index)
 
     def _near(self, vectors: Any, within: Mask | None) -> Hits:
         return self.embeddings.search(

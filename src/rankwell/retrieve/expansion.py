@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from rankwell.core import ParameterError, Ranking, RankwellError, Run, Stage
+from rankwell.core import ParameterError, Ranking, Run, Stage
 from rankwell.core.parameters import Number, Whole, check_parameters, param
-from rankwell.index import Mask, SearchIndex, in_folder
-from rankwell.retrieve.bm25 import BM25
-from rankwell.retrieve.candidates import matched
-from rankwell.retrieve.matching import Asked
+from rankwell.index import SearchIndex, in_folder
+from rankwell.retrieve.bm25 import TermWeights
 from rankwell.vectors import Embeddings, remembered, vocabulary_of
 from rankwell.vectors.quantise import unit
-
-TermWeights = Mapping[str, float]
 
 
 @runtime_checkable
@@ -44,70 +39,21 @@ class TermSearch(Protocol):
 
 
 @dataclass(frozen=True)
-class BM25Terms:
-    """BM25 with weighted terms."""
-
-    ranker: BM25
-
-    def texts(self, run: Run) -> dict[str, str]:
-        """The wordings that BM25 searches for, by id."""
-        return query_texts(run, self.ranker.query_field)
-
-    def first(self, run: Run, k: int) -> Run:
-        """The same search, at most k deep."""
-        return replace(self.ranker, k=k).apply(run)
-
-    def query_terms(self, text: str) -> TermWeights:
-        """The terms with their counts, or 1 each where BM25 uses distinct terms."""
-        counts = Counter(self.ranker.index.analyzer(text))
-        return dict.fromkeys(counts, 1.0) if self.ranker.distinct else counts
-
-    def document_terms(self, docno: str) -> Mapping[str, int]:
-        """The terms of the weighted fields, or of all."""
-        fields = [name for name, weight in (self.ranker.weights or {"": 1.0}).items() if weight]
-        return sum((self.ranker.index.terms_of(docno, name) for name in fields), Counter())
-
-    def search_terms(self, queries: Mapping[str, TermWeights], run: Run) -> Run:
-        """Search all queries at once, or one by one where each has its own matching documents."""
-        ranker, texts = self.ranker, self.texts(run)
-        if ranker.match == "or":
-            return self._searched(list(queries), list(queries.values()), None, run)
-        # The words of the query must match, the added terms need not.
-        fields = tuple(ranker.weights or ("",))
-        masks = (matched(ranker.match, Asked(texts.get(qid, ""), fields), ranker.index) for qid in queries)
-        runs = [
-            self._searched([qid], [terms], mask, run) for (qid, terms), mask in zip(queries.items(), masks, strict=True)
-        ]
-        return joined(runs, run)
-
-    def _searched(self, qids: Sequence[str], terms: Sequence[TermWeights], mask: Mask | None, run: Run) -> Run:
-        ranker, index = self.ranker, self.ranker.index
-        given = ranker.restriction()
-        within = given if mask is None else mask if given is None else mask & given
-        scoring = replace(ranker.scoring(), match="or")
-        hits = index.search(terms, ranker.k, scoring, within=within, prune=ranker.prune, threads=ranker.threads)
-        travelling = {"tag": run.tag, "queries": run.queries, "documents": index.documents}
-        return Run.from_columns(qids, hits.offsets, hits.docnos, hits.scores, **travelling)
-
-
-def term_search(ranker: Stage) -> TermSearch:
-    """The ranker with an interface for weighted terms."""
-    if isinstance(ranker, BM25):
-        return BM25Terms(ranker)
-    if isinstance(ranker, TermSearch):
-        return ranker
-    raise ParameterError("ranker", expected="a ranker by terms, as BM25", found=ranker)
-
-
-@dataclass(frozen=True)
 class Expanding(Stage):
     """A stage that expands queries for a term-based ranker (BM25, TF-IDF)."""
 
     ranker: Stage
 
+    @property
+    def search(self) -> TermSearch:
+        """The ranker, which must be able to search weighted terms."""
+        if isinstance(self.ranker, TermSearch):
+            return self.ranker
+        raise ParameterError("ranker", expected="a ranker by terms, as BM25", found=self.ranker)
+
     def check(self) -> None:
         """Refuse a ranker that cannot search weighted terms."""
-        term_search(self.ranker)
+        _ = self.search
         self.ranker.check()
 
 
@@ -132,38 +78,17 @@ class SimilarQueries(Expanding):
 
     def apply(self, run: Run) -> Run:
         """Search once with all terms of a query and its variants."""
-        search = term_search(self.ranker)
-        expanded = {
-            qid: weighted_sum([(text, 1.0), *self.variants.get(qid, ())], search)
-            for qid, text in search.texts(run).items()
-        }
-        return search.search_terms(expanded, run)
+        texts = self.search.texts(run)
+        expanded = {qid: self._sum([(text, 1.0), *self.variants.get(qid, ())]) for qid, text in texts.items()}
+        return self.search.search_terms(expanded, run)
 
-
-def weighted_sum(queries: Sequence[tuple[str, float]], search: TermSearch) -> TermWeights:
-    """The terms of several queries as one, with summed weights; terms of weight 0 are left out."""
-    total: dict[str, float] = {}
-    for text, weight in queries:
-        for term, count in search.query_terms(text).items():
-            total[term] = total.get(term, 0.0) + weight * count
-    return {term: weight for term, weight in total.items() if weight}
-
-
-def query_texts(run: Run, field: str | None = None) -> dict[str, str]:
-    """The texts of a run's queries, in the wording of that name or the first."""
-    if run.queries is None:
-        raise RankwellError(f"run {run.tag!r}: expected the texts of its queries, found only their ids")
-    for qid in run.qids:
-        if qid not in run.queries:
-            raise RankwellError(f"run {run.tag!r}: expected the text of query {qid!r}, found only its id")
-    return {qid: run.queries[qid].text(field) for qid in run.qids}
-
-
-def joined(runs: Sequence[Run], given: Run) -> Run:
-    """Join runs of different queries into one, with the tag and the queries of the given run."""
-    scores = {qid: dict(ranking) for run in runs for qid, ranking in run.rankings()}
-    documents = next((run.documents for run in runs), None)
-    return Run.from_dict(scores, tag=given.tag, queries=given.queries, documents=documents)
+    def _sum(self, queries: Sequence[tuple[str, float]]) -> TermWeights:
+        """The terms of several queries as one, with summed weights; terms of weight 0 are left out."""
+        total: dict[str, float] = {}
+        for text, weight in queries:
+            for term, count in self.search.query_terms(text).items():
+                total[term] = total.get(term, 0.0) + weight * count
+        return {term: weight for term, weight in total.items() if weight}
 
 
 @dataclass(frozen=True)
@@ -194,28 +119,25 @@ class RM3(Expanding):
 
     def apply(self, run: Run) -> Run:
         """Get feedback, expand the queries, and search again."""
-        search = term_search(self.ranker)
-        texts, feedback = search.texts(run), self._feedback(run, search)
-        expanded = {qid: self.expanded(text, feedback[qid], search) for qid, text in texts.items()}
-        return search.search_terms(expanded, run)
+        feedback = self._feedback(run)
+        expanded = {qid: self.expanded(text, feedback[qid]) for qid, text in self.search.texts(run).items()}
+        return self.search.search_terms(expanded, run)
 
-    def _feedback(self, run: Run, search: TermSearch) -> dict[str, Ranking]:
+    def _feedback(self, run: Run) -> dict[str, Ranking]:
         """The feedback documents of each query."""
         feedback = dict(run.top(self.fb_docs).rankings())
         without = [qid for qid, ranking in feedback.items() if not len(ranking)]
         if without and run.queries is not None:
             asked = Run.of_queries(run.queries.only(without))
-            feedback |= dict(search.first(asked, self.fb_docs).rankings())
+            feedback |= dict(self.search.first(asked, self.fb_docs).rankings())
         return feedback
 
-    def expanded(self, text: str, feedback: Ranking, search: TermSearch) -> TermWeights:
+    def expanded(self, text: str, feedback: Ranking) -> TermWeights:
         """The weighted terms of the second search. A query without feedback is unchanged."""
-        query = unit_sum(search.query_terms(text))
-        documents = ((score, search.document_terms(docno)) for docno, score in feedback)
+        query = unit_sum(self.search.query_terms(text))
+        documents = ((score, self.search.document_terms(docno)) for docno, score in feedback)
         learnt = unit_sum(largest(relevance_model(documents), self.fb_terms))
-        if not learnt:
-            return query
-        return mixed(query, learnt, self.original_query_weight)
+        return mixed(query, learnt, self.original_query_weight) if learnt else query
 
 
 def relevance_model(documents: Iterable[tuple[float, Mapping[str, int]]]) -> dict[str, float]:

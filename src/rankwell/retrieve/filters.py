@@ -21,9 +21,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from rankwell.core import ParameterError
-from rankwell.index import Mask, MetadataColumn
+from rankwell.index import Mask, MetadataColumn, protocol
 from rankwell.index.columns import SIGNS
-from rankwell.index.protocol import EMPTY, TEXT
 from rankwell.retrieve.syntax import Grammar, Leaf, Node, SyntaxTokens
 
 LETTER = r"""[^\s()"'=!<>,]"""
@@ -54,7 +53,7 @@ class Question(Leaf):
 
     def of(self, column: MetadataColumn) -> Mask:
         """Mask of the documents that satisfy it; never one without a value."""
-        return column.present() if column.kind == EMPTY else self.ask(column)
+        return column.present() if column.kind == protocol.EMPTY else self.ask(column)
 
     @abstractmethod
     def ask(self, column: MetadataColumn) -> Mask:
@@ -136,7 +135,7 @@ def check_columns(condition: Node, known: Collection[str]) -> None:
 
 def fitting(text: str, kind: str, column: str) -> str | float:
     """The text converted to the column's kind of value."""
-    if kind == TEXT:
+    if kind == protocol.TEXT:
         return text
     try:
         number = TRUTH[text.lower()] if text.lower() in TRUTH else float(text)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
-from rankwell.core import Document, ParameterError, Queries, Query, Run, Stage
+from rankwell.core import ParameterError, Queries, Query, Run, Stage
 from rankwell.core.arrays import Integers, Strings
 from rankwell.core.run import Values, of_query, unit
 
 Normaliser = Callable[[Run], Values]
+
+
+def _scores(run: Run) -> Values:
+    return run.scores.astype(np.float64)
 
 
 def zscore(run: Run) -> Values:
@@ -43,18 +47,7 @@ def borda(run: Run) -> Values:
     return (sizes - run.ranks + 1) / sizes
 
 
-def raw(run: Run) -> Values:
-    """The scores unchanged."""
-    return _scores(run)
-
-
-NORMALISERS: dict[str, Normaliser] = {
-    "unit": unit,
-    "zscore": zscore,
-    "share": share,
-    "borda": borda,
-    "none": raw,
-}
+NORMALISERS: dict[str, Normaliser] = {"unit": unit, "zscore": zscore, "share": share, "borda": borda, "none": _scores}
 
 
 def normaliser(name: str) -> Normaliser:
@@ -62,19 +55,6 @@ def normaliser(name: str) -> Normaliser:
     if name not in NORMALISERS:
         raise ParameterError("normalise", expected=" or ".join(NORMALISERS), found=name)
     return NORMALISERS[name]
-
-
-def lowest(values: Values, offsets: Integers) -> Values:
-    """The lowest value of each query, 0 for a query without documents."""
-    found = np.zeros(len(offsets) - 1)
-    filled = np.flatnonzero(np.diff(offsets))
-    if len(filled):
-        found[filled] = np.minimum.reduceat(values, offsets[filled])
-    return found
-
-
-def _scores(run: Run) -> Values:
-    return run.scores.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -105,7 +85,8 @@ class Fusion(ABC):
             part = self.missing(run, queries, len(union.qids))[union.query]
             part[places] = self.part(run)
             scores += weight * part
-        travelling = {"queries": _all_queries(runs), "documents": _documents(runs), "tag": self.name}
+        documents = next((run.documents for run in runs if run.documents is not None), None)
+        travelling = {"queries": _all_queries(runs), "documents": documents, "tag": self.name}
         return Run.from_columns(union.qids, union.offsets, union.docnos, self.total(scores, union.found), **travelling)
 
     @abstractmethod
@@ -174,7 +155,9 @@ class WeightedSum(Fusion):
     def missing(self, run: Run, queries: Integers, total: int) -> Values:
         """The run's lowest score for the query, at most 0."""
         floors = np.zeros(total)
-        floors[queries] = np.minimum(lowest(self.part(run), run.offsets), 0)
+        filled = np.flatnonzero(np.diff(run.offsets))  # reduceat cannot handle an empty slice
+        if len(filled):
+            floors[queries[filled]] = np.minimum(np.minimum.reduceat(self.part(run), run.offsets[filled]), 0)
         return floors
 
 
@@ -263,8 +246,3 @@ def _all_queries(runs: Sequence[Run]) -> Queries | None:
         for query in (run.queries or {}).values():
             known.setdefault(query.id, query)
     return Queries(known.values()) if known else None
-
-
-def _documents(runs: Sequence[Run]) -> Mapping[str, Document] | None:
-    """The documents of the first run that has any."""
-    return next((run.documents for run in runs if run.documents is not None), None)

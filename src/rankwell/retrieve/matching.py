@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
+from typing import Any, ClassVar
 
 from rankwell.core import ParameterError
 from rankwell.index import Mask, SearchIndex
@@ -80,6 +81,8 @@ class AllTerms(Match):
 class Joined(Match):
     """Several match functions combined."""
 
+    operator: ClassVar[Callable[[Any, Any], Any]]
+
     parts: tuple[Match, ...]
 
     def __post_init__(self) -> None:
@@ -102,30 +105,19 @@ class Joined(Match):
 
     def mask(self, asked: Asked, index: SearchIndex) -> Mask:
         """Combine the masks of all parts."""
-        return self.join([part.mask(asked, index) for part in self.parts])
-
-    @staticmethod
-    @abstractmethod
-    def join(masks: list[Mask]) -> Mask:
-        """Combine several masks into one."""
+        return reduce(type(self).operator, [part.mask(asked, index) for part in self.parts])
 
 
 class Union(Joined):
     """Documents that match any of the parts."""
 
-    @staticmethod
-    def join(masks: list[Mask]) -> Mask:
-        """The union of the masks."""
-        return reduce(or_, masks)
+    operator = or_
 
 
 class Intersection(Joined):
     """Documents that match all of the parts."""
 
-    @staticmethod
-    def join(masks: list[Mask]) -> Mask:
-        """The intersection of the masks."""
-        return reduce(and_, masks)
+    operator = and_
 
 
 EXPECTED = "ann:K or ann:K:WIDTH, as in ann:100 or ann:100:1000"

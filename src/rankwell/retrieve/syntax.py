@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
-from typing import NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from rankwell.core import ParameterError
 from rankwell.core.errors import Phrase as Wording
@@ -48,6 +48,8 @@ Ask = Callable[[Leaf], Mask | None]
 class Several(Node):
     """Two or more parts joined by the same operator."""
 
+    operator: ClassVar[Callable[[Any, Any], Any]]
+
     parts: tuple[Node, ...]
 
     def __post_init__(self) -> None:
@@ -64,30 +66,19 @@ class Several(Node):
     def mask(self, ask: Ask) -> Mask | None:
         """Combine the masks of the parts; ignored parts are left out."""
         masks = [found for part in self.parts if (found := part.mask(ask)) is not None]
-        return self.join(masks) if masks else None
-
-    @staticmethod
-    @abstractmethod
-    def join(masks: list[Mask]) -> Mask:
-        """Combine several masks into one."""
+        return reduce(type(self).operator, masks) if masks else None
 
 
 class And(Several):
     """Every part matches."""
 
-    @staticmethod
-    def join(masks: list[Mask]) -> Mask:
-        """The intersection of the masks."""
-        return reduce(and_, masks)
+    operator = and_
 
 
 class Or(Several):
     """At least one part matches."""
 
-    @staticmethod
-    def join(masks: list[Mask]) -> Mask:
-        """The union of the masks."""
-        return reduce(or_, masks)
+    operator = or_
 
 
 @dataclass(frozen=True)

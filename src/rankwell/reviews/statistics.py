@@ -14,7 +14,7 @@ from rankwell.core import Document, Judgments, ParameterError, Query
 from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart
 from rankwell.report.document_statistics import Lengths
 from rankwell.report.pictures import Picture, bars, histogram
-from rankwell.report.query_statistics import SPECIAL_TOKENS
+from rankwell.report.statistics import SPECIAL_TOKENS
 from rankwell.report.table import Cell
 
 ABSTRACTS = ("abstract", "text")  # BEIR calls it text

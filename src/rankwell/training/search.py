@@ -20,7 +20,7 @@ from rankwell.evaluation.significance import PairedDifference, TTest, correct
 from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.settings import HELD_OUT, RankerSettings
 from rankwell.models.learning.validation import judgments_of_pairs, ranking_of_pairs
-from rankwell.pipelines.grid import Setting
+from rankwell.pipelines.tuning import Setting
 from rankwell.training.families import Family, kind_named, with_seed
 
 VALUES = "values.json"

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwell.core import ParameterError
 from rankwell.core.parameters import parameters
-from rankwell.pipelines.grid import Setting, settings_of
+from rankwell.pipelines.tuning import Setting, settings_of
 from rankwell.report import Column, Table
 from rankwell.report.pictures import Picture, bars
 from rankwell.training.search import Searched, Tried

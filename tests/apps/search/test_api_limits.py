@@ -77,7 +77,7 @@ def test_a_body_without_a_declared_length_is_limited_too(client: TestClient) -> 
         ("PATCH", "/health", 405),
         ("GET", "/api/documents/", 404),
         ("GET", "/api/documents/%00", 404),
-        ("GET", "/api/documents/%ff", 404),
+        ("GET", "/api/documents/%ff", 422),
         ("GET", "/api/judgments?format=exe", 404),
     ],
 )

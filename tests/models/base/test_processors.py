@@ -17,7 +17,7 @@ from needs import require
 from rankwell.models.base import PairScorer, TextEncoder
 from rankwell.models.base.catalogue import DOCUMENTS, QUERIES
 
-PAIRS = [(query, document) for query in QUERIES[:2] for document in DOCUMENTS]
+PAIRS = [(query, document) for query in QUERIES[:1] for document in DOCUMENTS]
 LONG = [" ".join(DOCUMENTS) * 2]
 PROGRAM = """
 import sys

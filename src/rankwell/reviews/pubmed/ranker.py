@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from rankwell.core import Document, Judgments, ParameterError, RankwellError, Run, Stage
 from rankwell.core.parameters import like
-from rankwell.evaluation.classification import Confusion
+from rankwell.evaluation.run_analysis import Confusion
 from rankwell.retrieve import BM25
 from rankwell.retrieve.baselines import falling
 from rankwell.reviews.pubmed.client import MOST_FOUND, EUtilities, title_term

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rankwell.core import ParameterError, Run
 from rankwell.core.progress import SILENT, Progress
 from rankwell.evaluation import evaluate
-from rankwell.evaluation.significance.interval import Interval, t_interval
+from rankwell.evaluation.significance import Interval, t_interval
 from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart, Text
 from rankwell.report.pictures import Line, Picture, lines
 from rankwell.report.table import Cell

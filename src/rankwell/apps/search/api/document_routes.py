@@ -130,8 +130,7 @@ def _document(entry: Any, where: str) -> Document:
     unknown = [name for name in entry if name not in ("id", "fields", "metadata")]
     if unknown:
         raise ParameterError(where, expected="id, fields and metadata", found=unknown[0])
-    docno, fields, metadata = entry.get("id"), entry.get("fields"), entry.get("metadata", {})
-    check_id(docno)
+    docno, fields, metadata = check_id(entry.get("id")), entry.get("fields"), entry.get("metadata", {})
     if not isinstance(fields, Mapping) or not all(isinstance(text, str) for text in fields.values()):
         raise ParameterError(f"{where}.fields", expected="texts by name", found=fields)
     if not isinstance(metadata, Mapping):

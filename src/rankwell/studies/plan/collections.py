@@ -1,4 +1,4 @@
-"""The collections of a study: the real ones where they are available, stand-ins where they are not."""
+"""The collections of a study: their label sets, and stand-ins for those that are not available."""
 
 from __future__ import annotations
 
@@ -12,14 +12,59 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from rankwell import __version__
 from rankwell.collections import Collection, Reading, open_collection
 from rankwell.core import Document, Judgments, Progress, Queries, RankwellError, atomic_write, fingerprint
 from rankwell.core.progress import SILENT
-from rankwell.studies.file.study import ANY, CollectionEntry, Study, labelled
+from rankwell.judging.grades import Grades, gather
+from rankwell.judging.labels import LabelRules, Labels, make_labels, thresholds_of
+from rankwell.studies.file.study import ANY, GRADED, LIBERAL, ORIGINAL, SPARSE, STRICT, CollectionEntry, Study
 
 ELSEWHERE = ("rankwell:", "irds:")  # sources that are not folders
 AND = "+"  # separator of splits that are combined
 MOST_FILES = 10_000  # a larger folder is fingerprinted anew each time
+
+
+LEAST = {LIBERAL: 1, STRICT: 2}  # the grade that counts as relevant, where the grades of single people are not known
+
+
+def labelled(judgments: Judgments, labels: str, grades: Path | None = None, assessors: int = 3) -> Judgments:
+    """The judgments as a label set has them.
+
+    `original`: unchanged. `sparse`: one relevant document a query, the best, and no other judgment, as in MS MARCO.
+    `liberal` and `strict`: relevant or not, by the majority of the single grades in the file `grades`, or without
+    one by the grade that there is (1 or more, 2 or more). `graded`: the ceiled median of the single grades.
+    """
+    if labels == SPARSE:
+        best = {qid: max((grade, docno) for docno, grade in grades.items()) for qid, grades in judgments.items()}
+        return Judgments((qid, docno, 1) for qid, (grade, docno) in best.items() if grade > 0)
+    if labels == ORIGINAL or (grades is None and labels == GRADED):
+        return judgments
+    if grades is None:
+        least = LEAST[labels]
+        return Judgments((qid, docno, int(grade >= least)) for qid, docno, grade in judgments.rows())
+    sets = grades_of_people(judgments, grades, assessors).labels.sets
+    if labels not in sets:
+        raise RankwellError(f"{grades}: expected grades for the label set {labels}, found {', '.join(sets)}")
+    return sets[labels]
+
+
+@dataclass(frozen=True)
+class People:
+    """The grades of single assessors, and the labels made from them."""
+
+    grades: Grades
+    rules: LabelRules
+    labels: Labels
+
+
+def grades_of_people(judgments: Judgments, grades: Path, assessors: int) -> People:
+    """Labels from the grades of single assessors by the re-assessment study's rules; `judgments` settle ties."""
+    read = gather(grades)
+    rules = LabelRules(lowest=read.lowest, thresholds=thresholds_of(read.lowest, read.highest), assessors=assessors)
+    # A grade below 0 means "I can't tell".
+    given = Grades.of(row._replace(grade=None) if (row.grade or 0) < 0 else row for row in read.grades.rows())
+    return People(given, rules, make_labels(given, judgments, rules, confirmed=False))
 
 
 @dataclass(frozen=True)
@@ -31,7 +76,7 @@ class Facts:
     queries: int  # those with judgments
     judgments: int
     fields: tuple[str, ...]
-    wordings: tuple[str, ...]  # fingerprint of the queries
+    wordings: tuple[str, ...]
     training: str = ""  # fingerprint of the training queries, where they are a split of their own
 
 
@@ -59,18 +104,23 @@ class Chosen:
         return self.entry.instead_of is None
 
     @property
+    def only_name(self) -> str:
+        """The collection that it stands for, where it is only one: published figures may go with it."""
+        return self.stands_for[0] if len(self.stands_for) == 1 else ""
+
+    @property
     def folder(self) -> Path | None:
         """Its folder, or None."""
         return None if self.source.startswith(ELSEWHERE) else Path(self.source)
 
     @property
-    def asked(self) -> int:
+    def test_queries(self) -> int:
         """Estimated number of test queries."""
         known = round(self.facts.queries * (1 - self.entry.held_back))
         return min(known, self.queries or known)
 
     @property
-    def taught(self) -> int | None:
+    def training_queries(self) -> int | None:
         """Estimated number of training queries; None where unknown."""
         if self.entry.measured and self.entry.train is not None:
             return self.training
@@ -78,7 +128,7 @@ class Chosen:
         return min(known, self.training or known)
 
     @property
-    def held(self) -> int:
+    def indexed(self) -> int:
         """Estimated number of indexed documents."""
         return min(self.facts.documents, self.documents or self.facts.documents)
 
@@ -123,18 +173,14 @@ class Chosen:
     def to_train_on(self) -> tuple[Queries, Judgments]:
         """Training queries, which are not evaluated, with their judgments."""
         queries, judgments = asked_of(self.open(), self.entry, self.entry.train or self.entry.split)
-        if self.entry.measured:
-            queries = queries.only(self._kept_apart(queries))
+        if self.entry.measured and self.entry.train is None:
+            queries = queries.only(self._held_back(queries))
+        elif self.entry.measured:
+            measured, _ = asked_of(self.open(), self.entry, self.entry.split)
+            queries = queries.only(qid for qid in queries if qid not in measured)
         if self.training is not None and len(queries) > self.training:
             queries = queries.only(smallest(queries, self.training, self.seed))
         return queries, judgments.only(queries)
-
-    def _kept_apart(self, queries: Queries) -> set[str]:
-        """The queries that are not evaluated."""
-        if self.entry.train is None:
-            return self._held_back(queries)
-        measured, _ = asked_of(self.open(), self.entry, self.entry.split)
-        return {qid for qid in queries if qid not in measured}
 
     def _held_back(self, queries: Queries) -> set[str]:
         return smallest(queries, round(len(queries) * self.entry.held_back), self.seed)
@@ -208,25 +254,22 @@ class CollectionFinder:
 
     def facts(self, entry: CollectionEntry, source: str) -> Facts:
         """The facts of a collection, from the cache as long as its files have not changed."""
-        known = self._remembered()
-        told = signature_of(source)
+        try:
+            known = dict(orjson.loads(self.memory.read_bytes()))
+        except (OSError, ValueError):
+            known = {}
+        files = signature_of(source)
         how = [entry.split, entry.labels, entry.grades, entry.assessors, entry.train, entry.measured]
-        signature = fingerprint([told, how]) if told is not None else None
+        signature = fingerprint([files, how]) if files is not None else None
         if signature is not None and signature in known:
-            found = known[signature]
-            return Facts(**{**found, "fields": tuple(found["fields"]), "wordings": tuple(found["wordings"])})
+            kept = known[signature]
+            return Facts(**{**kept, "fields": tuple(kept["fields"]), "wordings": tuple(kept["wordings"])})
         with Progress(f"looking at {entry.name}", unit="documents", quiet=self.quiet) as progress:
             facts = facts_of(open_collection(source), entry, progress)
         if signature is not None:
             with atomic_write(self.memory) as file:
                 file.write(orjson.dumps({**known, signature: asdict(facts)}, option=orjson.OPT_INDENT_2))
         return facts
-
-    def _remembered(self) -> dict[str, Any]:
-        try:
-            return dict(orjson.loads(self.memory.read_bytes()))
-        except (OSError, ValueError):
-            return {}
 
 
 def facts_of(collection: Collection, entry: CollectionEntry, progress: Progress = SILENT) -> Facts:
@@ -239,20 +282,18 @@ def facts_of(collection: Collection, entry: CollectionEntry, progress: Progress 
         digest.update(orjson.dumps([document.id, dict(document.fields)]))
         fields.update(dict.fromkeys(document.fields))
         count += 1
-    whole = fingerprint([digest.hexdigest(), *_told(queries, judgments)])
-    training = fingerprint(_told(*asked_of(collection, entry, entry.train))) if entry.train is not None else ""
+    whole = fingerprint([digest.hexdigest(), *_plain(queries, judgments)])
+    training = fingerprint(_plain(*asked_of(collection, entry, entry.train))) if entry.train is not None else ""
     return Facts(whole, count, len(queries), judgments.count, tuple(fields), queries.fields, training)
 
 
-def _told(queries: Queries, judgments: Judgments) -> list[Any]:
+def _plain(queries: Queries, judgments: Judgments) -> list[Any]:
     return [{qid: dict(query.texts) for qid, query in queries.items()}, judgments.to_dict()]
 
 
 def signature_of(source: str) -> list[Any] | None:
     """A value that changes when the files change, without reading them; None where there is none."""
     if source.startswith("rankwell:"):
-        from rankwell import __version__
-
         return [source, sys.version, __version__]
     if source.startswith(ELSEWHERE):
         return None
@@ -271,7 +312,7 @@ class FoundCollection(NamedTuple):
     stands_for: tuple[str, ...]
 
 
-def choose(study: Study, shelf: CollectionFinder) -> tuple[list[FoundCollection], list[str]]:
+def choose(study: Study, finder: CollectionFinder) -> tuple[list[FoundCollection], list[str]]:
     """The available collections, and the names of the missing ones.
 
     Where none that can be evaluated is available, the general stand-in also replaces missing training collections.
@@ -281,7 +322,7 @@ def choose(study: Study, shelf: CollectionFinder) -> tuple[list[FoundCollection]
     missing: list[str] = []
     for entry in real:
         candidates = [entry, *(other for other in study.collection if other.instead_of == entry.name)]
-        places = ((candidate, shelf.place(candidate)) for candidate in candidates)
+        places = ((candidate, finder.place(candidate)) for candidate in candidates)
         here = next(((candidate, place) for candidate, place in places if place is not None), None)
         if here is None:
             missing.append(entry.name)
@@ -290,9 +331,9 @@ def choose(study: Study, shelf: CollectionFinder) -> tuple[list[FoundCollection]
     if any(here.entry.measured for here in found):
         return found, missing
     for entry in study.collection:
-        place = shelf.place(entry) if entry.instead_of == ANY else None
+        place = finder.place(entry) if entry.instead_of == ANY else None
         if place is not None:
             return [FoundCollection(entry, place, tuple(missing)), *found], missing
     wanted = ", ".join(entry.source for entry in study.collection if entry.measured)
-    where = f"in {shelf.data}" if shelf.data else "here (say where they are with --data FOLDER)"
+    where = f"in {finder.data}" if finder.data else "here (say where they are with --data FOLDER)"
     raise RankwellError(f"{study.title}: expected one of its collections ({wanted}), found none {where}")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rankwell.core.errors import shown
-from rankwell.studies.file.values import LineError
+from rankwell.studies.file.errors import LineError
 
 DEEPEST = 20  # nested lines at most
 LONGEST = 10_000  # characters
@@ -45,6 +45,12 @@ class Call:
     arguments: tuple[Argument, ...] = ()
     place: int = field(default=0, compare=False)
 
+    def __str__(self) -> str:
+        if self.name == TOP and len(self.arguments) == 1 and self.arguments[0].name is None:
+            return f"{TOP} {_written(self.arguments[0].value)}"
+        parts = [f"{a.name}={_written(a.value)}" if a.name else _written(a.value) for a in self.arguments]
+        return f"{self.name}({', '.join(parts)})" if parts else self.name
+
 
 @dataclass(frozen=True)
 class PipelineLine:
@@ -53,7 +59,7 @@ class PipelineLine:
     calls: tuple[Call, ...]
 
     def __str__(self) -> str:
-        return " | ".join(map(_written_call, self.calls))
+        return " | ".join(map(str, self.calls))
 
 
 Value = str | int | float | bool | PipelineLine
@@ -64,7 +70,7 @@ def parse_line(text: str) -> PipelineLine:
     if len(text) > LONGEST:
         raise LineError(f"expected a line of at most {LONGEST:,} characters, found {len(text):,}", LONGEST)
     reader = _Reader(text)
-    line = reader.line(0)
+    line = reader.line(reader.call(0), 0)
     if reader.kind != "end":
         raise reader.wrong("| or the end of the line")
     return line
@@ -88,23 +94,16 @@ class _Reader:
         found = "the end of the line" if self.kind == "end" else shown(self.token)
         return LineError(f"expected {expected}, found {found}", self.place)
 
-    def take(self, sign: str, expected: str) -> None:
-        if self.token != sign or self.kind != "sign":
-            raise self.wrong(expected)
-        self.advance()
+    def at(self, sign: str) -> bool:
+        return self.kind == "sign" and self.token == sign
 
-    def line(self, depth: int) -> PipelineLine:
-        """Parse steps with `|` between them."""
-        if depth > DEEPEST:
-            raise LineError(f"expected at most {DEEPEST} lines within one another, found more", self.place)
-        calls = [self.call(depth)]
+    def line(self, first: Call, depth: int) -> PipelineLine:
+        """Parse the steps after the first, with `|` between them."""
+        calls = [first]
         while self.at("|"):
             self.advance()
             calls.append(self.call(depth))
         return PipelineLine(tuple(calls))
-
-    def at(self, sign: str) -> bool:
-        return self.kind == "sign" and self.token == sign
 
     def call(self, depth: int) -> Call:
         """Parse a name and the arguments in its brackets."""
@@ -120,29 +119,28 @@ class _Reader:
         if not self.at("("):
             return ()
         self.advance()
-        found: list[Argument] = []
+        arguments: list[Argument] = []
         while not self.at(")"):
-            found.append(self.argument(depth))
-            if not self.at(")"):
-                self.take(",", ", or )")
+            arguments.append(self.argument(depth))
+            if self.at(","):
+                self.advance()
+            elif not self.at(")"):
+                raise self.wrong(", or )")
         self.advance()
-        return tuple(found)
+        return tuple(arguments)
 
     def argument(self, depth: int) -> Argument:
         """Parse `value`, `name=value`, or a line."""
         place = self.place
-        if self.kind == "text":
-            return Argument(None, self.advance()[1:-1], place)
         if self.kind != "word":
-            raise self.wrong("a value")
+            return Argument(None, self.value(depth), place)
         word = self.advance()
-        if self.at("="):
-            self.advance()
-            return Argument(word, self.value(depth), place)
-        return Argument(None, self.line_or_word(word, place, depth), place)
+        if not self.at("="):
+            return Argument(None, self.line_or_word(word, place, depth), place)
+        self.advance()
+        return Argument(word, self.value(depth), place)
 
     def value(self, depth: int) -> Value:
-        """Parse the value after `=`."""
         if self.kind == "text":
             return self.advance()[1:-1]
         if self.kind != "word":
@@ -156,27 +154,22 @@ class _Reader:
             return _plain(word)
         if depth >= DEEPEST:
             raise LineError(f"expected at most {DEEPEST} lines within one another, found more", self.place)
-        calls = [Call(word, self.arguments(depth + 1), place)]
-        while self.at("|"):
-            self.advance()
-            calls.append(self.call(depth + 1))
-        return PipelineLine(tuple(calls))
+        return self.line(Call(word, self.arguments(depth + 1), place), depth + 1)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
     """Kind, text and place of every token; then the end token forever."""
-    place = 0
-    end = len(text.rstrip())
+    place, end = 0, len(text.rstrip())
     while place < end:
-        found = TOKEN.match(text, place)
-        if found is None:
-            at = place + len(text[place:]) - len(text[place:].lstrip())
+        match = TOKEN.match(text, place)
+        if match is None:
+            at = len(text) - len(text[place:].lstrip())
             quote = text[at] in "\"'"
             expected = "text that ends with the quote it began with" if quote else "a name, a value or one of | ( ) , ="
             raise LineError(f"expected {expected}, found {shown(text[at:])}", at)
-        kind = found.lastgroup or ""
-        yield kind, found[kind], found.start(kind)
-        place = found.end()
+        kind = match.lastgroup or ""
+        yield kind, match[kind], match.start(kind)
+        place = match.end()
     while True:
         yield "end", "", len(text)
 
@@ -190,17 +183,6 @@ def _plain(word: str) -> str | int | float | bool:
     return int(word) if word.lstrip("+-").isdecimal() else float(word)
 
 
-def _written_call(call: Call) -> str:
-    """The canonical text of a step."""
-    if call.name == TOP and len(call.arguments) == 1 and call.arguments[0].name is None:
-        return f"{TOP} {_written(call.arguments[0].value)}"
-    parts = [
-        _written(argument.value) if argument.name is None else f"{argument.name}={_written(argument.value)}"
-        for argument in call.arguments
-    ]
-    return f"{call.name}({', '.join(parts)})" if parts else call.name
-
-
 def _written(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -208,7 +190,7 @@ def _written(value: Value) -> str:
         return repr(value)
     if isinstance(value, (int, PipelineLine)):
         return str(value)
-    found = TOKEN.fullmatch(value)
-    plain = found is not None and found.lastgroup == "word" and value == value.strip() and _plain(value) == value
+    match = TOKEN.fullmatch(value)
+    plain = match is not None and match.lastgroup == "word" and value == value.strip() and _plain(value) == value
     quote = "'" if '"' in value else '"'
     return value if plain else f"{quote}{value}{quote}"
