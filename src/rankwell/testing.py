@@ -26,7 +26,7 @@ from rankwell.models import families
 from rankwell.models.base import export, load_text_encoder, publishing
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.cross_encoder.ranking import CrossEncoder
-from rankwell.models.linear.scorer import is_linear
+from rankwell.models.linear.ranking import is_linear
 from rankwell.models.reranking.reranker import Reranker
 
 TOLERANCE = 1e-5

@@ -16,8 +16,7 @@ from rankwell.core.arrays import Floats
 from rankwell.core.progress import SILENT, Progress
 from rankwell.models.base import Truncation, load_text_encoder
 from rankwell.models.base.tokens import Pair
-from rankwell.models.cross_encoder.ranking import CrossEncoder
-from rankwell.models.reranking.loading import load_scorer
+from rankwell.models.cross_encoder.ranking import CrossEncoder, load_scorer
 from rankwell.models.reranking.scores import Scorer
 from rankwell.ray.cluster import Machines, On, connected
 from rankwell.ray.worker import Work

@@ -16,8 +16,8 @@ from rankwell.core.progress import SILENT, Progress
 from rankwell.index import SearchIndex, open_index, scheme_of
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.parade.ranking import Parade
-from rankwell.models.reranking.placing import Tally
 from rankwell.models.reranking.reranker import Reranker
+from rankwell.models.reranking.scores import Tally
 from rankwell.pipelines import RankerOptions, RerankOptions
 from rankwell.ray.cluster import Machines, On, connected, in_order, worker_address
 from rankwell.ray.encoding import add, check_same, everywhere, growth, rerank_pairs_on

@@ -13,7 +13,7 @@ import numpy as np
 from rankwell.core import Document, ParameterError, Queries, RankwellError, Run
 from rankwell.evaluation import evaluate
 from rankwell.index import Index, IndexWriter
-from rankwell.models.linear.scorer import LinearModel
+from rankwell.models.linear.ranking import LinearModel
 from rankwell.models.linear.training import PENALTIES, LinearSettings, fit_penalties
 from rankwell.retrieve import BM25
 from rankwell.reviews.screening.labelled import LabelledReview, Setting, judgments_of_reviews

@@ -10,8 +10,8 @@ from itertools import islice
 
 from rankwell.core import Template
 from rankwell.models.base import TextEncoder
+from rankwell.models.cross_encoder.ranking import load_scorer
 from rankwell.models.learning.settings import USUAL_TOKENS
-from rankwell.models.reranking.loading import load_scorer
 from rankwell.studies.plan.cells import Cell, CellStore
 from rankwell.studies.plan.collections import Chosen
 from rankwell.studies.plan.plan import Plan

@@ -13,12 +13,11 @@ import numpy as np
 from rankwell.core import RankwellError, fingerprint
 from rankwell.core.fingerprint import fingerprint_file
 from rankwell.models.base import find_model
-from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.publishing import kind_of, task_of
-from rankwell.models.base.weights import read_weights
+from rankwell.models.base.catalogue import kind_of, task_of
+from rankwell.models.base.folder import ModelFolder, read_weights
 from rankwell.models.families import record_of
-from rankwell.models.linear.scorer import WEIGHTS as LINEAR_WEIGHTS
-from rankwell.models.linear.scorer import is_linear
+from rankwell.models.linear.ranking import WEIGHTS as LINEAR_WEIGHTS
+from rankwell.models.linear.ranking import is_linear
 from rankwell.studies.file.errors import KeyPositions, StudyError, meant
 from rankwell.studies.file.reading import ExperimentFile
 from rankwell.studies.file.study import FRONTIER, OF_DATA, Budget, Row, TableEntry

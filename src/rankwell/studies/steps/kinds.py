@@ -14,7 +14,7 @@ from rankwell.core import Judgments, ParameterError, Pipeline, RankwellError, Ru
 from rankwell.core.fingerprint import fingerprint_file
 from rankwell.core.parameters import Number, Text, Whole
 from rankwell.index import Index, Scoring
-from rankwell.models.base.texts import POOLINGS
+from rankwell.models.base.encoders import POOLINGS
 from rankwell.models.explanation import Interpolate
 from rankwell.models.families import reranker, usual_depth
 from rankwell.models.reranking.passages import Passages
