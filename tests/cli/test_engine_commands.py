@@ -80,6 +80,8 @@ def test_a_batch_of_queries_becomes_a_run_that_can_be_fused_and_tuned() -> None:
     grid = ("--k1", "0.9", "--b", "0,1", "--weights", "title,abstract", "--steps", "1", "--folds", "2")
     printed = succeeds("tune", "index", "queries.tsv", "qrels.txt", *grid, "--quiet")
     assert "best on all queries: k1=0.9" in printed
+    assert "options: --k1 0.9 --b " in printed
+    assert "without tuning: 0.8155; difference" in printed
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,9 @@ def test_a_batch_of_queries_becomes_a_run_that_can_be_fused_and_tuned() -> None:
         (["get", "index", "p9"], "expected a document 'p9'"),
         (["delete", "index", "p1", "p9"], "none was deleted"),
         (["fuse", "papers.csv", "-o", "f"], "cannot tell the format of these runs"),
-        (["tune", "index", "papers.csv", "papers.csv", "--k1", "x"], "--k1: expected numbers"),
+        (["tune", "index", "papers.csv", "papers.csv", "--dense"], "expected an option with several values"),
+        (["search", "index", "x", "--vector-weight", "0.5"], "--vector-weight: expected --hybrid with it"),
+        (["tune", "index", "papers.csv", "papers.csv", "--k1", "x"], "k1: expected a number"),
     ],
 )  # fmt: skip
 def test_a_users_mistake_is_one_line_and_exit_code_1(words: list[str], expected: str) -> None:

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from rankwell.core import Document, Judgments, ParameterError, Queries, RankwellError, Run, Stage
 from rankwell.evaluation import evaluate
 from rankwell.index import Index, IndexWriter
+from rankwell.models.explanation import Interpolate
 from rankwell.pipelines import ResultFolder, settings_of, split, tune, weight_grid
 from rankwell.retrieve import BM25
+from rankwell.retrieve.fusion import Hybrid, WeightedSum
 
 QIDS = [str(number) for number in range(10)]
 QUERIES = Queries.of(dict.fromkeys(QIDS, "text"))
@@ -176,7 +178,8 @@ def test_a_damaged_result_is_named(tmp_path: Path) -> None:
         ({"grid": {}}, "grid: expected one setting or more"),
         ({"grid": {"best": []}}, "grid, best: expected a list of values"),
         ({"grid": {"best": 3}}, "grid, best: expected a list of values, found 3"),
-        ({"grid": {"worst": [1]}}, 'grid: expected parameters of Shifted: best, unused, found "worst"'),
+        ({"grid": {"worst": [1]}}, 'grid: expected one of Shifted.best, Shifted.unused, found "worst"'),
+        ({"grid": {"Other.best": [1]}}, "grid: expected one of Shifted.best, Shifted.unused"),
         ({"folds": 1}, "folds: expected a number from 2 to the number of queries with judgments \\(10\\), found 1"),
         ({"folds": 11}, "folds: expected a number from 2"),
         ({"queries": {"x": "y"}}, "judgments: expected judgments for the queries"),
@@ -217,3 +220,72 @@ def test_field_weights_of_bm25_are_tuned_and_remembered(tmp_path: Path) -> None:
     assert found.cross_validated == 1.0
     assert found == tune(ranker, grid, queries, JUDGMENTS, "RR", cache=tmp_path / "trials")
     assert len(ResultFolder(tmp_path / "trials")) == 6
+
+
+@dataclass(frozen=True)
+class Counted(Stage):
+    """Gives each query the same documents, and counts how often it is asked."""
+
+    factor: float = 1.0
+    calls: ClassVar[list[float]] = []
+
+    def apply(self, run: Run) -> Run:
+        self.calls.append(self.factor)
+        return Run.from_dict({qid: {"right": self.factor, "wrong": 2.0} for qid in run.qids})
+
+
+@dataclass(frozen=True)
+class Reversed(Stage):
+    """Turns the order round."""
+
+    k: int = 10
+    calls: ClassVar[list[int]] = []
+
+    def apply(self, run: Run) -> Run:
+        self.calls.append(self.k)
+        return run.with_scores(-run.scores)
+
+
+@pytest.fixture(autouse=True)
+def nothing_counted() -> None:
+    Counted.calls.clear()
+    Reversed.calls.clear()
+
+
+def test_parameters_are_found_inside_a_pipeline_and_shared_steps_run_once() -> None:
+    mixed = Counted() >> Interpolate(Reversed())
+    tuning = tune(mixed, {"alpha": [0.0, 0.3, 1.0]}, QUERIES, JUDGMENTS, "RR", untuned={})
+    assert (Counted.calls, Reversed.calls) == ([1.0], [10])
+    assert tuning.best.setting == {"alpha": 1.0}
+    assert tuning.untuned is not None
+    assert [trial.value for trial in (*tuning.trials, tuning.untuned)] == [
+        evaluate(JUDGMENTS, (Counted() >> Interpolate(Reversed(), alpha))(QUERIES), "RR").mean("RR")
+        for alpha in (0.0, 0.3, 1.0, 0.5)
+    ]
+
+
+def test_the_runs_of_a_hybrid_are_made_once_and_the_weights_tried() -> None:
+    hybrid = Hybrid((Counted(), Counted(3.0)), WeightedSum((0.5, 0.5)))
+    weights = [(1.0, 0.0), (0.5, 0.5), (0.0, 1.0)]
+    tuning = tune(hybrid, {"weights": weights}, QUERIES, JUDGMENTS, "RR")
+    assert Counted.calls == [1.0, 3.0]
+    assert [trial.value for trial in tuning.trials] == [
+        evaluate(JUDGMENTS, Hybrid(hybrid.rankers, WeightedSum(pair))(QUERIES), "RR").mean("RR") for pair in weights
+    ]
+
+
+def test_a_parameter_of_two_stages_needs_its_class() -> None:
+    both = (Counted() >> Reversed()).top(2)
+    with pytest.raises(ParameterError, match=r"grid: expected one of Reversed\.k, Top\.k, found \"k\""):
+        tune(both, {"k": [1, 2]}, QUERIES, JUDGMENTS, "RR")
+    assert tune(both, {"Top.k": [1, 2]}, QUERIES, JUDGMENTS, "RR").best.setting == {"Top.k": 1}
+
+
+def test_the_gain_is_of_held_out_queries_under_settings_that_were_chosen_without_them() -> None:
+    tuning = tune(Shifted(), {"best": [0, 4, 9]}, QUERIES, JUDGMENTS, "RR", untuned={})
+    difference = tuning.difference()
+    untuned = evaluate(JUDGMENTS, Shifted()(QUERIES), "RR").per_query("RR")
+    assert difference.mean == pytest.approx(np.mean([tuning.held_out[qid] - untuned[qid] for qid in QIDS]))
+    assert difference.queries == len(QIDS)
+    with pytest.raises(ParameterError, match="untuned: expected a setting to compare with"):
+        tune(Shifted(), {"best": [0]}, QUERIES, JUDGMENTS, "RR").difference()

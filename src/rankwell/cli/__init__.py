@@ -40,7 +40,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
             "evaluate": ("compare:evaluate", "Measure runs against judgments."),
             "compare": ("compare:compare", "Compare runs with a baseline, with tests and pictures."),
             "sweep": ("compare:sweep", "Follow a measure over depth or any other number."),
-            "tune": ("search:tune", "Choose BM25's parameters by cross-validation."),
+            "tune": ("tune:tune", "Choose the settings of a search by cross-validation."),
             "stats": ("compare:stats", "Describe a collection."),
         },
         "Models and training": {

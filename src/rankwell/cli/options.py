@@ -16,7 +16,7 @@ from typer import Argument, Option
 
 from rankwell.collections import Problems, Reading, open_collection, read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Progress, Run, atomic_write
-from rankwell.core.parameters import Parameter, parameters
+from rankwell.core.parameters import Parameter, Several, parameters
 from rankwell.report import Page, Table
 from rankwell.report.pictures import Picture
 from rankwell.report.table import one_line
@@ -270,7 +270,9 @@ def _option(parameter: Parameter) -> inspect.Parameter:
     elif parameter.default is None and str(parameter.example or "") not in about:
         about = f"{about.removesuffix('.')}, such as {parameter.example!r}."
     kind: Any = parameter.kind.type if parameter.default is not None else parameter.kind.type | None
-    info = Option(*flags, help=about, autocompletion=cross_encoders if parameter.name == "rerank" else None)
+    several = "VALUES" if isinstance(parameter.kind, Several) else None
+    offers = cross_encoders if parameter.name == "rerank" else None
+    info = Option(*flags, help=about, metavar=several, autocompletion=offers)
     annotation = Annotated[kind, info]
     return inspect.Parameter(
         parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=annotation

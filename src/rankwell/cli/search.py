@@ -1,4 +1,4 @@
-"""`rankwell search | rank | rerank | tune`: answer one query or many, re-rank a run, choose BM25's parameters."""
+"""`rankwell search | rank | rerank`: answer one query or many, re-rank a run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from typing import Annotated, Any
 import orjson
 from typer import Argument, Option
 
-from rankwell import pipelines
 from rankwell.cli import options
 from rankwell.collections import open_collection, read_any_qrels, read_any_queries, read_run, write_run
 from rankwell.core import Document, Judgments, ParameterError, Progress, Run, Stage
 from rankwell.core.errors import Phrase
 from rankwell.core.parameters import chosen, like, parameters
-from rankwell.index import Index, open_index
+from rankwell.index import open_index
 from rankwell.models import explanation, families
 from rankwell.models.reranking.passages import Passages
 from rankwell.models.reranking.reranker import PROBABILITY, Reranker, RerankSettings
 from rankwell.pipelines import Explained, Explanation, RankerOptions, RerankOptions, ShownOptions
-from rankwell.report.sweep import tuning_table
 from rankwell.report.table import one_line
 from rankwell.retrieve import BM25, parse_match
 
@@ -235,41 +233,3 @@ def example_text(told: Judgments | str | None) -> str | None:
     if relevant is None or isinstance(relevant, str):
         return relevant
     raise ParameterError("--relevant", expected="the text of a relevant abstract", found=Phrase(f"judgments in {told}"))
-
-
-def tune(
-    folder: options.IndexFolder,
-    queries: options.Queries,
-    qrels: Annotated[str, Argument(help="Judgments in any format, or a collection that has some.")],
-    measure: Annotated[
-        str, Option("--measure", "-m", help="Measure to optimise.", autocompletion=options.measures)
-    ] = "nDCG@10",
-    k1: Annotated[str, Option(help="Values to try, separated by commas.")] = "0.6,0.9,1.2,1.5,2.0",
-    b: Annotated[str, Option(help="Values to try, separated by commas.")] = "0.3,0.4,0.6,0.75,0.9",
-    weights: Annotated[str | None, Option(help="Also try weights for these fields: title,abstract.")] = None,
-    steps: Annotated[int, Option(help="Number of steps between weight 0 and 1.")] = 4,
-    folds: Annotated[int, Option(help="Number of cross-validation folds.")] = 5,
-    seed: options.Seed = 0,
-    k: Annotated[int, Option("-k", help="Number of documents for each query.")] = 100,
-    split: options.Split = None,
-    cache: Annotated[
-        Path | None, Option(help="Folder that keeps results, so that an interrupted run can continue.")
-    ] = None,
-    output: options.Output = "table",
-    quiet: options.Quiet = False,
-) -> None:
-    """Try a grid of BM25 parameters; the cross-validated value is what to expect on new queries."""
-    grid: dict[str, Any] = {"k1": options.parse_numbers("--k1", k1), "b": options.parse_numbers("--b", b)}
-    if weights:
-        grid["weights"] = pipelines.weight_grid([name.strip() for name in weights.split(",")], steps)
-    asked, judged = read_any_queries(queries, split), read_any_qrels(qrels, split)
-    with Progress("tuning", unit="settings", quiet=quiet) as progress:
-        stage = BM25(Index.open(folder), k=k)
-        tuning = pipelines.tune(
-            stage, grid, asked, judged, measure, folds=folds, seed=seed, cache=cache, progress=progress
-        )
-    options.show(output, tuning_table(tuning.rows(), str(tuning.measure)))
-    if output == "table":
-        best = ", ".join(f"{name}={value}" for name, value in tuning.best.setting.items())
-        print(f"\nbest on all queries: {best} ({tuning.best.value:.4f})")
-        print(f"to expect on new queries ({folds}-fold cross-validation): {tuning.cross_validated:.4f}")

@@ -12,7 +12,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -196,6 +196,25 @@ class Weights(Kind):
 
 
 @dataclass(frozen=True)
+class Several(Kind):
+    """Several values of a kind to try; numbers may stand in one text, with commas between them. None: not tried."""
+
+    kind: Kind
+
+    type = list[str]
+
+    def read(self, name: str, value: Any) -> list[Any]:
+        """Return the values, each checked."""
+        numbers = isinstance(self.kind, Whole | Number)
+        parts = [part for text in value for part in (text.split(",") if numbers else [text])]
+        return [self.kind.read(name, part.strip()) for part in parts]
+
+    def schema(self) -> dict[str, Any]:
+        """A JSON list."""
+        return {"type": "array", "items": self.kind.schema()}
+
+
+@dataclass(frozen=True)
 class Parameter:
     """A declared parameter, as used by commands, REST, pages and studies."""
 
@@ -302,3 +321,14 @@ def check_parameters(value: Any, *, but: Sequence[str] = ()) -> None:
 def chosen(value: Any, owner: type[Any]) -> dict[str, Any]:
     """An object's values for the declared parameters of another class, by name."""
     return {name: getattr(value, name) for name in parameters(owner) if hasattr(value, name)}
+
+
+def grid_of(owner: type[Any]) -> type[Any]:
+    """A dataclass with the declared parameters of another, each with several values to try; flags stay flags."""
+    parts = []
+    for declared in parameters(owner).values():
+        flag = isinstance(declared.kind, Flag)
+        kind, default = (declared.kind, declared.default) if flag else (Several(declared.kind), None)
+        about = param(default, declared.help, kind, example=declared.example, flags=declared.flags)
+        parts.append((declared.name, Any, about))
+    return make_dataclass(f"{owner.__name__}Grid", parts, frozen=True)

@@ -113,9 +113,12 @@ class Interpolate(Stage):
 
     def apply(self, run: Run) -> Run:
         """Re-rank, mix, and put the others below."""
+        return self.mixed(run, self.reranker.apply(run.top(self.depth(run))))
+
+    def mixed(self, run: Run, second: Run) -> Run:
+        """Mix a run with its re-ranked top."""
         depth = self.depth(run)
         first = run.top(depth)
-        second = self.reranker.apply(first)
         again, there = aligned(unit(second), second, first)
         found = Rescored(run.ranks <= depth, np.zeros(len(run)))
         found.scores[found.chosen] = self.alpha * again + (1 - self.alpha) * unit(first)

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rankwell.core import Judgments, ParameterError, Stage
-from rankwell.core.parameters import Flag, Text, Whole, chosen, like, param, parameters
+from rankwell.core.parameters import Flag, Number, Text, Whole, chosen, like, param, parameters
 from rankwell.index import SearchIndex
 from rankwell.models.explanation import Interpolate
 from rankwell.models.families import reranker, usual_depth
 from rankwell.models.reranking.passages import Passages
 from rankwell.models.reranking.reranker import Reranker, RerankSettings
 from rankwell.retrieve import BM25, RM3, Dense, Hybrid, SimilarQueries, query_variants
+from rankwell.retrieve.fusion import Fusion, ReciprocalRank, WeightedSum
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,9 @@ class RankerOptions:
     )
     dense: bool = param(False, "Rank by embeddings (see rankwell encode) instead of BM25.", Flag())
     hybrid: bool = param(False, "Rank by BM25 and by embeddings, fused by reciprocal rank.", Flag())
+    vector_weight: float | None = param(
+        None, "Hybrid: add the scores instead, with this share for embeddings (0 to 1).", Number(0, 1), example=0.6
+    )
     vectors: str | None = param(None, "Which vectors, where the index has several.", Text())
     hnsw: bool = param(False, "Approximate nearest neighbours (HNSW): faster, may miss a few.", Flag())
     variants: int = param(0, "Also search this many similar queries, made with the embeddings.", Whole())
@@ -81,8 +85,15 @@ class RankerOptions:
             return self.by_vectors(index)
         if self.hybrid:
             deep = replace(self, k=max(self.k, FUSED))
-            return Hybrid((deep.by_words(index, texts), deep.by_vectors(index))).top(self.k)
+            return Hybrid((deep.by_words(index, texts), deep.by_vectors(index)), self._fusion).top(self.k)
+        if self.vector_weight is not None:
+            raise ParameterError("--vector-weight", expected="--hybrid with it", found=self.vector_weight)
         return self.by_words(index, texts)
+
+    @property
+    def _fusion(self) -> Fusion:
+        weight = self.vector_weight
+        return ReciprocalRank() if weight is None else WeightedSum((1 - weight, weight))
 
     @property
     def _threads(self) -> int:
@@ -115,6 +126,7 @@ class RerankOptions:
         Interpolate, "alpha", default=None, help="Mix with the first stage: share of the re-ranker's score (0 to 1)."
     )
     precision: str | None = like(RerankSettings, "precision")
+    max_tokens: int | None = like(RerankSettings, "max_tokens")
     relevant: Judgments | str | None = like(RerankSettings, "relevant", repr=False)
     query_field: str | None = None
     threads: int | None = None

@@ -1,11 +1,15 @@
-"""Parameter tuning: each setting of a grid is run once, and measured fold by fold; results may be kept."""
+"""Tuning: each setting of a grid is run once, and measured fold by fold; results may be kept.
+
+Steps that several settings share (a first stage, the runs that a hybrid fuses, a re-ranker whose share is tried) are
+run once.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,9 @@ from rankwell.core import Judgments, ParameterError, Queries, RankwellError, Run
 from rankwell.core.progress import SILENT, Progress
 from rankwell.core.stage import Given, as_run
 from rankwell.evaluation import Measure, evaluate, parse_measure
+from rankwell.evaluation.significance import PairedDifference, TTest
+from rankwell.models.explanation import Interpolate
+from rankwell.retrieve.fusion import Fusion, Hybrid
 
 Setting = Mapping[str, Any]
 Grid = Mapping[str, Sequence[Any]] | Sequence[Setting]
@@ -60,22 +67,64 @@ def weight_grid(names: Sequence[str], steps: int = 4) -> list[dict[str, float]]:
 
 
 def factory_of(given: Stage | Factory) -> Factory:
-    """A factory unchanged; a stage as a factory of copies with other parameters."""
+    """A factory unchanged; a stage or pipeline as a factory of copies with other parameters.
+
+    A parameter is found by its name in any of a pipeline's steps and in what they are made of; where several
+    have it, the class says which is meant: `BM25.k`.
+    """
     if not isinstance(given, Stage):
         return given
-    known = [field.name for field in fields(given)]  # type: ignore[arg-type]  # stages are dataclasses
+    places: dict[str, list[str]] = {}
+    for owner, name in _parameters(given):
+        places.setdefault(name, []).append(owner)
 
     def changed(**setting: Any) -> Stage:
-        for name in setting:
-            if name not in known:
-                expected = f"parameters of {type(given).__name__}: {', '.join(known)}"
-                raise ParameterError("grid", expected=expected, found=name)
-        return replace(given, **setting)  # type: ignore[type-var]  # likewise
+        made: Any = given
+        for name, value in setting.items():
+            owner, _, inner = name.rpartition(".")
+            owners = [owner] if owner in places.get(inner, ()) else [] if owner else sorted(set(places.get(name, ())))
+            if len(owners) != 1:
+                known = ", ".join(f"{owners[0]}.{known}" for known, owners in places.items())
+                several = ", ".join(f"{one}.{name}" for one in owners)
+                raise ParameterError("grid", expected=f"one of {several or known}", found=name)
+            made = _replaced(made, owners[0], inner, value)
+        return made  # type: ignore[no-any-return]
 
     return changed
 
 
+def _parts(value: Any) -> list[Any]:
+    """The stages, and other things with parameters, that a value consists of."""
+    return [part for part in _as_tuple(value) if isinstance(part, Stage | Fusion)]
+
+
+def _parameters(part: Any) -> Iterator[tuple[str, str]]:
+    """Class and name of all parameters of a stage and of its parts."""
+    for known in fields(part):
+        inner = _parts(getattr(part, known.name))
+        if not inner:
+            yield type(part).__name__, known.name
+        for one in inner:
+            yield from _parameters(one)
+
+
+def _replaced(part: Any, owner: str, name: str, value: Any) -> Any:
+    """A copy in which every part of that class has another value for a parameter."""
+    changes: dict[str, Any] = {name: value} if type(part).__name__ == owner else {}
+    for known in fields(part):
+        old = getattr(part, known.name)
+        if _parts(old):
+            new = [_replaced(one, owner, name, value) if _parts(one) else one for one in _as_tuple(old)]
+            changes[known.name] = tuple(new) if isinstance(old, tuple) else new[0]
+    return replace(part, **changes)
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
 FEWEST = 2
+KEPT = 12  # runs in memory
 
 
 @dataclass(frozen=True)
@@ -191,6 +240,14 @@ class Tuning:
     best: Trial
     cross_validated: float
     held_out: dict[str, float]  # every query's value under the setting that was selected without it
+    untuned: Trial | None = None
+
+    def difference(self) -> PairedDifference:
+        """The held-out queries under the settings selected without them, minus the same queries untuned."""
+        if self.untuned is None:
+            raise ParameterError("untuned", expected="a setting to compare with, given to tune()", found=None)
+        values = [[per_query[qid] for qid in self.held_out] for per_query in (self.held_out, self.untuned.per_query)]
+        return TTest()(np.array(values[0]), np.array(values[1]), higher_is_better=self.measure.higher_is_better)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per setting for a table: the parameters, the value, and how many folds selected it."""
@@ -213,6 +270,7 @@ def tune(
     *,
     folds: int = 5,
     seed: int = 0,
+    untuned: Setting | None = None,
     cache: MutableMapping[str, Any] | Path | str | None = None,
     progress: Progress = SILENT,
 ) -> Tuning:
@@ -220,8 +278,8 @@ def tune(
 
     `stage`: one whose parameters are changed, or a function that makes one from a setting (for a parameter inside a
     pipeline). `queries` may be a run, where a re-ranker is tuned. Only queries with judgments count. Of equal settings
-    the first in the grid wins. `cache`: a folder or mapping that stores the measurements, so that an interrupted
-    search can continue.
+    the first in the grid wins. `untuned`: a setting to compare with, `{}` for the stage as it is. `cache`: a folder or
+    mapping that stores the measurements, so that an interrupted search can continue.
     """
     measured = parse_measure(measure)
     run, known = _judged(queries, judgments)
@@ -229,6 +287,7 @@ def tune(
     make = factory_of(stage)
     experiment = _Experiment(run, known, measured, parts, ResultFolder.of(cache))
     trials = tuple(experiment.trial(make(**setting), setting) for setting in progress.track(settings_of(grid)))
+    plain = None if untuned is None else experiment.trial(make(**untuned), untuned)
     best_of = [_best(trials, [trial.training[number] for trial in trials], measured) for number in range(folds)]
     choices = tuple(
         Choice(trial.setting, trial.training[number], trial.held_out[number]) for number, trial in enumerate(best_of)
@@ -245,7 +304,39 @@ def tune(
         held_out={
             qid: trial.per_query[qid] for part, trial in zip(parts, best_of, strict=True) for qid in part.held_out
         },
+        untuned=plain,
     )
+
+
+class _SharedRuns:
+    """Runs a stage; what other settings have computed already is taken from there."""
+
+    def __init__(self) -> None:
+        self.runs: dict[tuple[str, ...], Run] = {}
+
+    def __call__(self, stage: Stage, run: Run) -> Run:
+        stage.check()
+        done: tuple[str, ...] = ()
+        for step in stage.stages:
+            run = self._apply(step, run, done)
+            done = (*done, step.fingerprint())
+        return run
+
+    def _apply(self, step: Stage, run: Run, done: tuple[str, ...]) -> Run:
+        if isinstance(step, Hybrid):
+            return step.fusion(*(self._kept(ranker, run, done) for ranker in step.rankers))
+        if isinstance(step, Interpolate):
+            first = run.top(step.depth(run))
+            return step.mixed(run, self._kept(step.reranker, first, (*done, str(step.depth(run)))))
+        return self._kept(step, run, done)
+
+    def _kept(self, step: Stage, run: Run, done: tuple[str, ...]) -> Run:
+        key = (*done, step.fingerprint())
+        if key not in self.runs:
+            self.runs[key] = step.apply(run)
+            for old in list(self.runs)[:-KEPT]:
+                del self.runs[old]
+        return self.runs[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,15 +348,16 @@ class _Experiment:
     measure: Measure
     folds: tuple[Fold, ...]
     cache: MutableMapping[str, Any] | None
+    shared: _SharedRuns = field(default_factory=_SharedRuns)
 
     def trial(self, stage: Stage, setting: Setting) -> Trial:
         """Run and measure a stage, or read its stored result."""
         if self.cache is None:
-            return Trial(setting, **self._measured(stage(self.run)))
+            return Trial(setting, **self._measured(self.shared(stage, self.run)))
         texts = {qid: dict(query.texts) for qid, query in (self.run.queries or Queries()).items()}
         key = fingerprint([stage, self.run, texts, self.judgments, str(self.measure), self.folds])
         if key not in self.cache:
-            self.cache[key] = self._measured(stage(self.run))
+            self.cache[key] = self._measured(self.shared(stage, self.run))
         kept = self.cache[key]
         return Trial(setting, **{name: kept[name] for name in ("value", "training", "held_out", "per_query")})
 

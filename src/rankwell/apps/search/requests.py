@@ -46,6 +46,7 @@ class SearchRequest:
     rm3_settings: str = like(RankerOptions, "rm3_settings")
     dense: bool = like(RankerOptions, "dense")
     hybrid: bool = like(RankerOptions, "hybrid")
+    vector_weight: float | None = like(RankerOptions, "vector_weight")
     vectors: str | None = like(RankerOptions, "vectors")
     hnsw: bool = like(RankerOptions, "hnsw")
     variants: int = like(RankerOptions, "variants")
@@ -60,6 +61,7 @@ class SearchRequest:
     aggregate: str | None = like(RerankOptions, "aggregate")
     interpolate: float | None = like(RerankOptions, "interpolate")
     precision: str | None = like(RerankOptions, "precision")
+    max_tokens: int | None = like(RerankOptions, "max_tokens")
     relevant: str | None = like(
         RerankOptions, "relevant", help="For models that read an example: the text of a relevant abstract."
     )
