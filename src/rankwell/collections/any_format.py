@@ -30,11 +30,19 @@ from rankwell.collections.formats.trec_run import TrecRun
 from rankwell.collections.formats.trec_topics import TrecTopics, TrecXmlTopics
 from rankwell.collections.lines import head
 from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, ParameterError, Phrase, RankwellError, shown
-from rankwell.core.judgments import Judgment, Judgments
-from rankwell.core.query import Queries, Query
-from rankwell.core.run import Run
+from rankwell.core import (
+    Document,
+    FormatError,
+    Judgment,
+    Judgments,
+    ParameterError,
+    Phrase,
+    Queries,
+    Query,
+    RankwellError,
+    Run,
+    shown,
+)
 
 
 class Format(Protocol):

@@ -24,10 +24,7 @@ from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.formats import irds
 from rankwell.collections.formats.beir import corpus_file, queries_file
 from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import RankwellError
-from rankwell.core.judgments import Judgment, Judgments
-from rankwell.core.query import Queries, Query
+from rankwell.core import Document, Judgment, Judgments, Queries, Query, RankwellError
 
 BUNDLED = "rankwell:python"
 DEFAULT_SPLITS = ("test", "dev", "train")  # the default split is the first of these that exists

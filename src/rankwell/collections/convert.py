@@ -27,7 +27,7 @@ from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.formats import irds
 from rankwell.collections.reading import Reading
 from rankwell.collections.sample import SamplePart, write_sub_collections
-from rankwell.core.errors import ParameterError, RankwellError
+from rankwell.core import ParameterError, RankwellError
 
 QUERY_NAMES = ("quer", "topic", ".qry")  # in names of files with queries, where the content is ambiguous
 

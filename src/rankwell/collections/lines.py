@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from rankwell.collections.reading import Reading
-from rankwell.core.errors import FormatError, Phrase, RankwellError, shown
-from rankwell.core.files import atomic_write
+from rankwell.core import FormatError, Phrase, RankwellError, atomic_write, shown
 
 GZIP = b"\x1f\x8b"
 CUT = (EOFError, zlib.error, gzip.BadGzipFile)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass, field
 
-from rankwell.core.errors import FormatError, ParameterError
-from rankwell.core.progress import SILENT, Progress
+from rankwell.core import SILENT, FormatError, ParameterError, Progress
 
 KEPT = 1000
 

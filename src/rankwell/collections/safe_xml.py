@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from rankwell.core.errors import FormatError, Phrase
+from rankwell.core import FormatError, Phrase
 
 DEEPEST = 200  # elements within each other; PubMed has about a dozen, formulas in titles included
 LARGEST = 50_000_000  # characters in one element that is handed out

@@ -16,11 +16,7 @@ import orjson
 from rankwell.collections.any_format import unique, write_documents, write_qrels, write_queries
 from rankwell.collections.collection import Collection
 from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import ParameterError, RankwellError
-from rankwell.core.files import atomic_write
-from rankwell.core.fingerprint import fingerprint
-from rankwell.core.judgments import Judgments
+from rankwell.core import Document, Judgments, ParameterError, RankwellError, atomic_write, fingerprint
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from rankwell.core.document import Document, Template
-from rankwell.core.errors import FormatError, MissingExtraError, ParameterError, RankwellError
-from rankwell.core.files import atomic_write, home
-from rankwell.core.fingerprint import fingerprint
-from rankwell.core.judgments import Judgment, Judgments
-from rankwell.core.progress import Progress
-from rankwell.core.query import Queries, Query
+from rankwell.core.arrays import TEXT, Floats, Integers, Strings, strings
+from rankwell.core.errors import FormatError, MissingExtraError, ParameterError, Phrase, RankwellError, shown
+from rankwell.core.files import atomic_write, home, sync_folder
+from rankwell.core.fingerprint import fingerprint, fingerprint_file
+from rankwell.core.progress import SILENT, Progress
+from rankwell.core.records import NOTHING, Document, Judgment, Judgments, Queries, Query, Template, check_id
 from rankwell.core.run import Ranking, Run
 from rankwell.core.stage import Pipeline, Stage, Top
 
 __all__ = [
+    "NOTHING",
+    "SILENT",
+    "TEXT",
     "Document",
+    "Floats",
     "FormatError",
+    "Integers",
     "Judgment",
     "Judgments",
     "MissingExtraError",
     "ParameterError",
+    "Phrase",
     "Pipeline",
     "Progress",
     "Queries",
@@ -27,9 +32,15 @@ __all__ = [
     "RankwellError",
     "Run",
     "Stage",
+    "Strings",
     "Template",
     "Top",
     "atomic_write",
+    "check_id",
     "fingerprint",
+    "fingerprint_file",
     "home",
+    "shown",
+    "strings",
+    "sync_folder",
 ]

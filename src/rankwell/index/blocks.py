@@ -14,8 +14,7 @@ from typing import Any, Self
 import numpy as np
 import orjson
 
-from rankwell.core import RankwellError
-from rankwell.core.arrays import TEXT, Strings, strings
+from rankwell.core import TEXT, RankwellError, Strings, strings
 
 # Documents are scored in windows of this size, so that a window's accumulators stay in the first-level cache.
 WINDOW = 8192

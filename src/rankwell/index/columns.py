@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core.arrays import Strings, strings
+from rankwell.core import Strings, strings
 from rankwell.index.blocks import Array, BlockFile, BlockWriter, Texts, add_texts
 from rankwell.index.protocol import EMPTY, NUMBER, TEXT, Mask
 

@@ -10,8 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rankwell.core import Ranking
-from rankwell.core.arrays import Floats, Integers, Strings
+from rankwell.core import Floats, Integers, Ranking, Strings
 from rankwell.core.run import ranking_order
 from rankwell.index.blocks import Array
 

@@ -11,8 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import Document, ParameterError, RankwellError
-from rankwell.core.arrays import Integers, Strings, strings
+from rankwell.core import Document, Integers, ParameterError, RankwellError, Strings, strings
 from rankwell.index.blocks import COMBINED, MOST_REMEMBERED, Array
 from rankwell.index.columns import Column, joined
 from rankwell.index.hits import Hits

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy.typing as npt
 
 from rankwell.analysis import Analyzer
-from rankwell.core import Document, ParameterError
-from rankwell.core.arrays import Integers, Strings
+from rankwell.core import Document, Integers, ParameterError, Strings
 from rankwell.index.hits import Hits
 from rankwell.index.scoring import QueryTerms, Scoring, TermStatistics
 from rankwell.index.snippets import Snippet, snippet_of

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from rankwell.analysis import Analyzer
-from rankwell.core.arrays import Strings
+from rankwell.core import Strings
 from rankwell.index.blocks import Array
 from rankwell.index.compiled import NOTHING, Compiled, is_loaded, kernels
 from rankwell.index.hits import Found, Hits, gathered

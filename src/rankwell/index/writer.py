@@ -13,9 +13,7 @@ from typing import Self
 import numpy as np
 
 from rankwell.analysis import Analyzer
-from rankwell.core import Document, RankwellError
-from rankwell.core.document import check_id
-from rankwell.core.files import sync_folder
+from rankwell.core import Document, RankwellError, check_id, sync_folder
 from rankwell.index.blocks import BlockWriter
 from rankwell.index.buffer import Buffer, Vocabulary
 from rankwell.index.manifest import (

@@ -17,8 +17,7 @@ from rankwell import __version__
 from rankwell.collections import write_documents, write_qrels
 from rankwell.collections.formats.delimited import write_table
 from rankwell.collections.formats.jsonl import write_json_rows
-from rankwell.core import Document, Judgments, ParameterError, RankwellError, atomic_write, fingerprint
-from rankwell.core.judgments import Judgment
+from rankwell.core import Document, Judgment, Judgments, ParameterError, RankwellError, atomic_write, fingerprint
 from rankwell.report import Column, Table
 from rankwell.reviews.finding import AMBIGUOUS, DECIDED, FoundStudy, StudyFinder, write_ambiguous, write_decisions
 from rankwell.reviews.matching import Verdict

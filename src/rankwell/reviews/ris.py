@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rankwell.core import FormatError, RankwellError, atomic_write
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import Phrase
+from rankwell.core import NOTHING, Document, FormatError, Phrase, RankwellError, atomic_write
 
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",

@@ -12,10 +12,7 @@ from rankwell.collections.formats.jsonl import json_documents, json_items, write
 from rankwell.collections.formats.trec_qrels import is_whole
 from rankwell.collections.lines import output, text_lines
 from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, RankwellError
-from rankwell.core.judgments import Judgment, Judgments
-from rankwell.core.query import Query
+from rankwell.core import Document, FormatError, Judgment, Judgments, Query, RankwellError
 
 log = logging.getLogger(__name__)
 

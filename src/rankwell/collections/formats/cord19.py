@@ -15,8 +15,7 @@ from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.formats.delimited import header, table_rows, write_table
 from rankwell.collections.lines import head, output
 from rankwell.collections.reading import Reading
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.core import NOTHING, Document, FormatError, Phrase, RankwellError
 
 TABLE = "metadata.csv"
 COLUMNS = (

@@ -17,9 +17,7 @@ from rankwell.collections.columns import IDS, TEXTS, ColumnChoice, choose_column
 from rankwell.collections.formats.jsonl import SAMPLE, Row, documents_of_rows
 from rankwell.collections.lines import byte_lines, head, not_in_encoding, output
 from rankwell.collections.reading import Problems, Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError
-from rankwell.core.query import Query
+from rankwell.core import Document, FormatError, Phrase, Query, RankwellError
 
 DELIMITERS = ",\t;"
 LONGEST_NAME = 100  # characters of a column's name at most

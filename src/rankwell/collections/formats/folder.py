@@ -10,8 +10,7 @@ from pathlib import Path, PurePosixPath
 from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.lines import output, whole_text
 from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, RankwellError
+from rankwell.core import Document, FormatError, RankwellError
 
 log = logging.getLogger(__name__)
 

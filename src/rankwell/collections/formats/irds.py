@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import MissingExtraError, RankwellError
-from rankwell.core.judgments import Judgment
-from rankwell.core.query import Query
+from rankwell.core import NOTHING, Document, Judgment, MissingExtraError, Query, RankwellError
 
 PREFIX = "irds:"
 

@@ -12,8 +12,7 @@ import orjson
 from rankwell.collections.columns import ColumnChoice, Columns, choose_columns, listed
 from rankwell.collections.lines import byte_lines, decoded, output
 from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.core import Document, FormatError, Phrase, RankwellError
 
 SAMPLE = 1000  # rows that a guess looks at
 

@@ -11,10 +11,7 @@ from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.formats.trec_qrels import is_whole
 from rankwell.collections.lines import first_lines, output, text_lines
 from rankwell.collections.reading import Reading
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError, shown
-from rankwell.core.query import Queries, Query
-from rankwell.core.run import Run
+from rankwell.core import NOTHING, Document, FormatError, Phrase, Queries, Query, RankwellError, Run, shown
 
 log = logging.getLogger(__name__)
 

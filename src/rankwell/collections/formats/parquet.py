@@ -10,9 +10,7 @@ from typing import Any
 from rankwell.collections.columns import ColumnChoice, unfolded
 from rankwell.collections.formats.jsonl import Row, documents_of_table, flat_row
 from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, MissingExtraError, Phrase, RankwellError
-from rankwell.core.files import atomic_write
+from rankwell.core import Document, FormatError, MissingExtraError, Phrase, RankwellError, atomic_write
 
 BATCH = 4096
 MAGIC = "PAR1"

@@ -14,8 +14,7 @@ from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.lines import CUT, head, open_bytes, output
 from rankwell.collections.reading import Reading
 from rankwell.collections.safe_xml import elements, text_of
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.core import NOTHING, Document, FormatError, Phrase, RankwellError
 
 log = logging.getLogger(__name__)
 

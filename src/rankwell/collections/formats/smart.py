@@ -11,10 +11,7 @@ from typing import Any
 from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.lines import output, text_lines
 from rankwell.collections.reading import Reading
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import FormatError, RankwellError
-from rankwell.core.judgments import Judgment, Judgments
-from rankwell.core.query import Query
+from rankwell.core import NOTHING, Document, FormatError, Judgment, Judgments, Query, RankwellError
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,7 @@ from rankwell.collections.columns import TEXTS, ColumnChoice
 from rankwell.collections.formats.trec_topics import sgml_records
 from rankwell.collections.lines import output
 from rankwell.collections.reading import Reading
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import FormatError, RankwellError
+from rankwell.core import NOTHING, Document, FormatError, RankwellError
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from rankwell.collections.lines import first_lines, output, text_lines
 from rankwell.collections.reading import Reading
-from rankwell.core.errors import FormatError, RankwellError
-from rankwell.core.judgments import Judgment, Judgments
+from rankwell.core import FormatError, Judgment, Judgments, RankwellError
 
 COLUMNS = 4
 WHOLE = re.compile(r"[+-]?[0-9]{1,9}")

@@ -12,9 +12,7 @@ import numpy.typing as npt
 from rankwell.collections.formats.trec_qrels import first_row, is_whole, spaceless
 from rankwell.collections.lines import byte_blocks, byte_lines, in_utf8, output
 from rankwell.collections.reading import Reading
-from rankwell.core.arrays import TEXT, Floats, Strings
-from rankwell.core.errors import FormatError, Phrase, shown
-from rankwell.core.run import Run
+from rankwell.core import TEXT, Floats, FormatError, Phrase, Run, Strings, shown
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]

@@ -13,8 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from rankwell.collections.lines import output, text_lines, whole_text
 from rankwell.collections.reading import Reading
-from rankwell.core.errors import FormatError, Phrase, RankwellError
-from rankwell.core.query import Query
+from rankwell.core import FormatError, Phrase, Query, RankwellError
 
 
 def sgml_records(path: Path, tag: str, reading: Reading) -> Iterator[tuple[int, str]]:
