@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from rankwell.collections.formats.delimited import header, table_rows
-from rankwell.collections.lines import head, whole_text
-from rankwell.collections.reading import Reading
+from rankwell.collections.reading import Reading, head, whole_text
 from rankwell.core import FormatError, RankwellError
 from rankwell.core.errors import Phrase
 from rankwell.reviews.ris import Reference, exact_date, read_ris, year_in
