@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from rankwell.core.arrays import TEXT, Floats, Integers, Strings, strings
+from rankwell.core.arrays import TEXT, Booleans, Floats, Integers, Strings, strings
 from rankwell.core.errors import FormatError, MissingExtraError, ParameterError, Phrase, RankwellError, shown
 from rankwell.core.files import atomic_write, home, sync_folder
 from rankwell.core.fingerprint import fingerprint, fingerprint_file
 from rankwell.core.progress import SILENT, Progress
 from rankwell.core.records import NOTHING, Document, Judgment, Judgments, Queries, Query, Template, check_id
-from rankwell.core.run import Ranking, Run
+from rankwell.core.run import Ranking, Run, Values, sigmoid
 from rankwell.core.stage import Pipeline, Stage, Top
 
 __all__ = [
     "NOTHING",
     "SILENT",
     "TEXT",
+    "Booleans",
     "Document",
     "Floats",
     "FormatError",
@@ -35,12 +36,14 @@ __all__ = [
     "Strings",
     "Template",
     "Top",
+    "Values",
     "atomic_write",
     "check_id",
     "fingerprint",
     "fingerprint_file",
     "home",
     "shown",
+    "sigmoid",
     "strings",
     "sync_folder",
 ]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rankwell.core import RankwellError
+from rankwell.models.base.catalogue import task_of
 from rankwell.models.base.export import Export, make
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.publishing import task_of
 from rankwell.models.learning.hugging_face import RunTrainer
 from rankwell.models.learning.model_card import write_card, write_curves
 from rankwell.models.learning.settings import best_step, should_stop

@@ -43,7 +43,7 @@ def create_api(service: Service) -> FastAPI:
     from rankwell.apps.search.api import document_routes, index_routes, search_routes
     from rankwell.apps.search.api.problems import WORDS, JsonBodies, Problem, answer_errors, respond
     from rankwell.apps.search.api.search_routes import QuickSearch
-    from rankwell.apps.web.responses import Faults, SecurityHeaders
+    from rankwell.apps.web.middleware import Faults, SecurityHeaders
 
     def broken(request: Request, status: int, reference: str) -> Response:  # noqa: ARG001 -- signature of Faults
         return respond(Problem(status, WORDS[500], found=f"reference {reference}"))

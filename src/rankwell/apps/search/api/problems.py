@@ -15,8 +15,7 @@ from rankwell.apps.search.index import BusyError
 from rankwell.apps.search.requests import UnreadableError
 from rankwell.apps.search.rerank_queue import RerankClosedError, RerankQueueFullError
 from rankwell.apps.search.service import GoneError, Service, TooSlowError
-from rankwell.apps.web.requests import replay
-from rankwell.apps.web.responses import HEADERS, UNLESS_SAID
+from rankwell.apps.web.middleware import HEADERS, UNLESS_SAID, replay
 from rankwell.core import ParameterError, RankwellError, home
 from rankwell.core.errors import shown
 

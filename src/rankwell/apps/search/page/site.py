@@ -27,7 +27,7 @@ from rankwell.apps.search.page.views import (
 from rankwell.apps.search.requests import SearchRequest, parse_values
 from rankwell.apps.search.service import Service
 from rankwell.apps.web import Pages
-from rankwell.apps.web.responses import layout_for, wants_fragment
+from rankwell.apps.web.visits import layout_for, wants_fragment
 from rankwell.core import RankwellError
 from rankwell.index import SearchIndex
 from rankwell.models.families import usual_depth
