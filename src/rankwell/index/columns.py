@@ -120,13 +120,8 @@ class TextColumn:
 Column = NumberColumn | TextColumn
 
 
-def write_column(file: BlockWriter, name: str, values: Sequence[Any]) -> None:
-    """Write the values of a column (None: no value), as numbers if all are numbers, else as text."""
-    write_made(file, name, _made(values))
-
-
-def write_made(file: BlockWriter, name: str, column: Column) -> None:
-    """Write an existing column."""
+def write_column(file: BlockWriter, name: str, column: Column) -> None:
+    """Write a column as sections of a segment."""
     if isinstance(column, NumberColumn):
         file.add(f"number:{name}", column.numbers.astype(np.float64, copy=False))
     else:
@@ -157,7 +152,8 @@ def joined(columns: Iterable[Column]) -> Column:
     return TextColumn(np.concatenate(codes), strings(values))
 
 
-def _made(values: Sequence[Any]) -> Column:
+def column_of(values: Sequence[Any]) -> Column:
+    """The column of these values (None: no value), of numbers if all are numbers, else of text."""
     present = [value for value in values if value is not None]
     if all(isinstance(value, (int, float)) for value in present):
         return NumberColumn(np.array([math.nan if value is None else _number(value) for value in values]))
@@ -170,7 +166,7 @@ def _made(values: Sequence[Any]) -> Column:
 def _as_text(column: Column) -> TextColumn:
     if isinstance(column, TextColumn):
         return column
-    made = _made([None if math.isnan(number) else written(number) for number in column.numbers.tolist()])
+    made = column_of([None if math.isnan(number) else written(number) for number in column.numbers.tolist()])
     return made if isinstance(made, TextColumn) else TextColumn(np.full(len(column.numbers), -1), strings([]))
 
 

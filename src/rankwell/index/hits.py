@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +14,8 @@ from rankwell.core import Floats, Integers, Ranking, Strings
 from rankwell.core.run import ranking_order
 from rankwell.index.blocks import Array
 
-
-class Numbered(Protocol):
-    """Gives the ids of documents by number."""
-
-    def docnos(self, documents: Array) -> Strings:
-        """The ids of these documents."""
+if TYPE_CHECKING:
+    from rankwell.index.protocol import SearchIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +28,7 @@ class Hits:
     offsets: Integers
     documents: Integers
     scores: Floats
-    index: Numbered
+    index: SearchIndex
 
     @cached_property
     def docnos(self) -> Strings:
@@ -54,22 +50,18 @@ class Hits:
 Found = tuple[Array, Array]  # documents of a query, and their scores
 
 
-def gathered(of_segments: Sequence[Sequence[Found]], bases: Sequence[int], k: int, index: Numbered) -> Hits:
+def gathered(of_segments: Sequence[Sequence[Found]], bases: Sequence[int], k: int, index: SearchIndex) -> Hits:
     """Merge the segments' sorted lists into one list per query."""
     if len(of_segments) == 1:
         return _hits(of_segments[0], index)
     return _hits([_joined(parts, bases, k, index) for parts in zip(*of_segments, strict=True)], index)
 
 
-def _joined(parts: Sequence[Found], bases: Sequence[int], k: int, index: Numbered) -> Found:
+def _joined(parts: Sequence[Found], bases: Sequence[int], k: int, index: SearchIndex) -> Found:
     """A query's best documents. Ids are read only where documents of different segments have equal scores."""
     documents = np.concatenate([numbers + base for (numbers, _), base in zip(parts, bases, strict=True)])
     scores = np.concatenate([scores for _, scores in parts])
-    if len(scores) > k:
-        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-        documents, scores = documents[kept], scores[kept]
-    order = np.lexsort((documents, -scores))
-    documents, scores = documents[order], scores[order]
+    documents, scores = contenders(documents, scores, k)
     tied = np.flatnonzero(scores[1:] == scores[:-1])
     if len(tied):
         of = np.searchsorted(bases, documents, side="right")
@@ -79,7 +71,16 @@ def _joined(parts: Sequence[Found], bases: Sequence[int], k: int, index: Numbere
     return documents[:k], scores[:k]
 
 
-def _hits(found: Sequence[Found], index: Numbered) -> Hits:
+def contenders(documents: Array, scores: Array, k: int) -> Found:
+    """All documents with at least the k-th best score, sorted by score and then by number."""
+    if len(scores) > k:
+        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+        documents, scores = documents[kept], scores[kept]
+    order = np.lexsort((documents, -scores))
+    return documents[order], scores[order]
+
+
+def _hits(found: Sequence[Found], index: SearchIndex) -> Hits:
     offsets = np.array([0, *accumulate(len(documents) for documents, _ in found)], dtype=np.int64)
     if len(found) == 1:
         return Hits(offsets, *found[0], index)

@@ -14,9 +14,18 @@ from rankwell.core import Document
 from rankwell.index.blocks import COMBINED, MISSING, Array
 from rankwell.index.columns import NumberColumn, TextColumn, joined
 from rankwell.index.manifest import SegmentEntry
-from rankwell.index.postings import MOST_POSTINGS, PostingsBuilder, Triples, ordered, positions_of, triples_of
+from rankwell.index.postings import (
+    MOST_POSTINGS,
+    PostingsBuilder,
+    Triples,
+    ordered,
+    positions_of,
+    ranges,
+    stretches,
+    triples_of,
+)
 from rankwell.index.segment import Segment
-from rankwell.index.segment_writer import Contents, SegmentWriter, column_writer, combined_lengths, spaces_of
+from rankwell.index.segment_writer import Contents, SegmentWriter, combined_lengths, spaces_of
 from rankwell.index.store import SMALL, StoreWriter, decoded
 
 # Postings sorted at once; they bound the memory of a merge.
@@ -47,7 +56,7 @@ def merged(segments: Sequence[Segment], store: StoreWriter, metadata: Sequence[s
         for triples, places in _chunks(sources, name, len(terms), positions=positions and name != COMBINED):
             builder.add(triples, places)
     lengths = combined_lengths(_lengths(sources, fields, len(docnos)))
-    columns = {name: column_writer(name, _column(sources, name, len(docnos))) for name in metadata}
+    columns = {name: _column(sources, name, len(docnos)) for name in metadata}
     return Contents(docnos, stored, terms, spaces, lengths, builder, columns, positions)
 
 
@@ -83,7 +92,7 @@ def _living(segment: Segment, ranks: Array) -> Array:
     if segment.dead is None or not count:
         return np.ones(count, dtype=bool)
     alive = np.zeros(count, dtype=bool)
-    for first, end in _ranges(np.diff(segment.file["offsets"].part(0, count + 1).astype(np.int64))):
+    for first, end in stretches(segment, 0, CHUNK):
         triples = triples_of(segment, first, end)
         alive[triples.terms[ranks[triples.documents] >= 0] + first] = True
     return alive
@@ -99,7 +108,7 @@ def _chunks(
         base = source.segment.spaces[field] * len(source.terms)
         own = np.diff(source.segment.file["offsets"].part(base, base + len(source.terms) + 1).astype(np.int64))
         np.add.at(counts, source.terms, own)
-    for first, end in _ranges(counts[:-1]):
+    for first, end in ranges(np.concatenate(([0], np.cumsum(counts[:-1]))), CHUNK):
         parts = [_part(source, field, first, end, positions=positions) for source in holding]
         triples = Triples(*(np.concatenate(column) for column in zip(*(part for part, _ in parts), strict=True)))
         if positions:
@@ -131,17 +140,6 @@ def _ordered_with(triples: Triples, positions: Array) -> tuple[Triples, Array]:
     counts = frequencies[order].astype(np.int64)
     shift = np.repeat(starts[order] - (np.cumsum(counts) - counts), counts)
     return Triples(terms[order], documents[order], frequencies[order]), positions[shift + np.arange(len(shift))]
-
-
-def _ranges(counts: Array) -> Iterator[tuple[int, int]]:
-    """Ranges of lists with about CHUNK postings each."""
-    ends = np.cumsum(counts)
-    first = 0
-    while first < len(counts):
-        before = int(ends[first - 1]) if first else 0
-        end = max(first + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
-        yield first, end
-        first = end
 
 
 def _lengths(sources: Sequence[Source], fields: Sequence[str], documents: int) -> Array:

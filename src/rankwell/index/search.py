@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwell.analysis import Analyzer
-from rankwell.core import Strings
 from rankwell.index.blocks import Array
 from rankwell.index.compiled import NOTHING, Compiled, is_loaded, kernels
-from rankwell.index.hits import Found, Hits, gathered
-from rankwell.index.scoring import Plan, QueryTerms, Scoring, TermStatistics, planned, query_terms
+from rankwell.index.hits import Found, Hits, contenders, gathered
+from rankwell.index.scoring import Plan, QueryTerms, Scoring, planned, query_terms
 from rankwell.index.segment import Segment
+
+if TYPE_CHECKING:
+    from rankwell.index.index import Index
 
 
 def scan(
@@ -25,7 +26,7 @@ def scan(
     *,
     allowed: Array | None,
     k: int,
-) -> tuple[Array, Array]:
+) -> Found:
     """The k best documents of a segment (at that position in the index) and their scores, best first."""
     sums = np.zeros(segment.documents)
     reached = np.zeros(segment.documents, dtype=np.int32)  # number of consecutive query terms found
@@ -45,16 +46,8 @@ def scan(
     wanted = plan.groups if scoring.match == "and" else 1
     matching = reached == wanted if allowed is None else (reached == wanted) & allowed
     documents = np.flatnonzero(matching)
-    return best(documents, sums[documents].astype(np.float32), k)
-
-
-def best(documents: Array, scores: Array, k: int) -> tuple[Array, Array]:
-    """The k best of these, sorted by score and then by number (which is by id descending)."""
-    if len(scores) > k:
-        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-        documents, scores = documents[kept], scores[kept]
-    order = np.lexsort((documents, -scores))[:k]
-    return documents[order], scores[order]
+    documents, scores = contenders(documents, sums[documents].astype(np.float32), k)
+    return documents[:k], scores[:k]
 
 
 # Loading the compiled kernels takes about a second; numpy processes this many postings in that time, or clears and
@@ -63,28 +56,10 @@ WORTH_LOADING = 20_000_000
 PER_POSTING = 8
 
 
-class SearchedSegments(Protocol):
-    """The interface of an index for its search."""
-
-    analyzer: Analyzer
-
-    @property
-    def average_lengths(self) -> Mapping[str, float]:
-        """The average length of each field."""
-
-    def __len__(self) -> int: ...
-
-    def statistics(self, term: str, field: str) -> TermStatistics:
-        """The statistics of a term."""
-
-    def docnos(self, documents: Array) -> Strings:
-        """The ids of documents."""
-
-
 class IndexSearch:
     """Searches the segments of an index."""
 
-    def __init__(self, segments: Sequence[Segment], bases: Sequence[int], index: SearchedSegments) -> None:
+    def __init__(self, segments: Sequence[Segment], bases: Sequence[int], index: Index) -> None:
         self._segments, self._bases, self._index = segments, bases, index
         self._compiled = [Compiled(segment, place) for place, segment in enumerate(segments)]
 

@@ -36,11 +36,9 @@ class Segment:
         self.documents = entry.documents
         if self.file.facts["documents"] != entry.documents:
             raise RankwellError(f"{self.file.path}: damaged: expected {entry.documents} documents")
-        self.dead_file = (
-            BlockFile(folder / entry.dead, DEAD, size=entry.dead_size, checksum=entry.dead_checksum)
-            if entry.dead
-            else None
-        )
+        self.dead_file: BlockFile | None = None
+        if entry.dead:
+            self.dead_file = BlockFile(folder / entry.dead, DEAD, size=entry.dead_size, checksum=entry.dead_checksum)
         self.spaces: dict[str, int] = self.file.facts["spaces"]
         self.windows = windows(self.documents)
         self.docnos = Texts(self.file, "docnos")
@@ -113,12 +111,16 @@ class Segment:
     def frequencies_of(self, number: int) -> Array:
         """The term's frequency in each document of the list."""
         place = self.place(number)
-        found = self.file["frequencies"].part(place.start, place.start + place.size).astype(np.uint32)
-        large = np.flatnonzero(found == LARGE)
+        return self.frequencies(place.start, place.start + place.size)
+
+    def frequencies(self, start: int, end: int) -> Array:
+        """The frequencies of the postings from `start` to `end` (exclusive)."""
+        frequencies = self.file["frequencies"].part(start, end).astype(np.uint32)
+        large = np.flatnonzero(frequencies == LARGE)
         if len(large):
-            at = np.searchsorted(self.file["large_at"].all(), large + place.start)
-            found[large] = self.file["large"].all()[at]
-        return found
+            at = np.searchsorted(self.file["large_at"].all(), large + start)
+            frequencies[large] = self.file["large"].all()[at]
+        return frequencies
 
     def check_list(self, number: int) -> None:
         """Check all bytes of a posting list, before compiled code reads it."""

@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -83,9 +82,7 @@ class IndexWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None and self._open:
                 self.commit()
@@ -97,9 +94,11 @@ class IndexWriter:
         check_id(document.id)
         if self._file is None or self._buffer.postings >= MEMORY_POSTINGS:
             with self._giving_up():
-                self._make_room()
+                if self._file is not None:
+                    self._spill()
+                self._file = SegmentWriter(self.path, self._name("segment"))
         try:  # without `_giving_up`, which would cost a tenth of the rest
-            self._file.store.add(document)  # type: ignore[union-attr]  # there is one now
+            self._file.store.add(document)
             self._buffer.add(document)
         except BaseException as error:
             with self._giving_up():
@@ -112,7 +111,7 @@ class IndexWriter:
 
     def delete(self, docno: str) -> None:
         """Delete the document of that id, if there is one."""
-        self._buffer.remove(docno)
+        self._buffer.places.pop(docno, None)
         self._deleted.add(docno)
 
     def __contains__(self, docno: object) -> bool:
@@ -136,7 +135,8 @@ class IndexWriter:
                 return before.commit
             self._join_spilled()
             for group in self._mergeable():
-                if largest_merge is None or self._live(group) <= largest_merge:
+                live = sum(self._segments[name].entry.live for name in group)
+                if largest_merge is None or live <= largest_merge:
                     self._merge(group)
             self._publish()
         return self._manifest.commit
@@ -209,13 +209,6 @@ class IndexWriter:
         self._changed.clear()
         self._remove_leftovers()
 
-    def _make_room(self) -> None:
-        """Open a segment file, and write the buffer if it is full."""
-        if self._buffer.postings >= MEMORY_POSTINGS:
-            self._spill()
-        if self._file is None:
-            self._file = SegmentWriter(self.path, self._name("segment"))
-
     def _spill(self) -> None:
         """Write the buffer as a segment, and mark replaced documents in the older ones."""
         self._buffer.fold()
@@ -245,9 +238,6 @@ class IndexWriter:
         """Groups of segments to merge, without those that a job is merging."""
         busy = () if self._job is None else self._job.sources
         return list(to_merge(part.entry for name, part in self._segments.items() if name not in busy))
-
-    def _live(self, names: Collection[str]) -> int:
-        return sum(self._segments[name].entry.live for name in names)
 
     def _shadow(self, docnos: Collection[str], names: Collection[str] | None = None) -> None:
         """Mark these documents as dead in all segments so far, or in those named."""

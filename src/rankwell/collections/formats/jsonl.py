@@ -56,13 +56,6 @@ def json_items(path: Path, reading: Reading, make: Callable[[dict[str, Any], int
         yield item
 
 
-def documents_of_table(path: Path, rows: Iterator[Row], choice: ColumnChoice, reading: Reading) -> Iterator[Document]:
-    """The documents of rows, with columns chosen by the user or guessed from the first rows."""
-    sample = list(islice(rows, SAMPLE))
-    columns = choose_columns([row for _, row in sample], choice, str(path)) if sample else Columns(None, {})
-    return documents_of_rows(path, chain(sample, rows), columns, reading)
-
-
 def documents_of_rows(path: Path, rows: Iterable[Row], columns: Columns, reading: Reading) -> Iterator[Document]:
     """The document of each row; a row without an id or with an invalid text is a problem."""
     make, place = columns.document, reading.place
@@ -119,7 +112,10 @@ JSON_LINES = DocumentFormat(
 
 
 def _read_parquet(path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
-    return documents_of_table(path, _parquet_rows(path, reading), choice, reading)
+    rows = _parquet_rows(path, reading)
+    sample = list(islice(rows, SAMPLE))
+    columns = choose_columns([row for _, row in sample], choice, str(path)) if sample else Columns(None, {})
+    return documents_of_rows(path, chain(sample, rows), columns, reading)
 
 
 def _parquet_rows(path: Path, reading: Reading) -> Iterator[Row]:

@@ -146,19 +146,9 @@ def search_and(
                         accumulate(docs32, base, worth, shifts[i], starts[i], ends[i], units[i], sums)
                     elif rows[i] >= 0:
                         look_up(
-                            docs16,
-                            0,
-                            worth,
-                            shifts[i],
-                            starts[i],
-                            ends[i],
-                            units[i],
-                            found,
-                            scores,
-                            marks,
-                            count,
+                            docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count,
                             rising,
-                        )
+                        )  # fmt: skip
                     else:
                         look_up(
                             docs32, base, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count,
