@@ -12,19 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from rankwell.core import (
-    SILENT,
-    Document,
-    FormatError,
-    Judgment,
-    ParameterError,
-    Phrase,
-    Progress,
-    Query,
-    RankwellError,
-    atomic_write,
-    shown,
-)
+from rankwell.core import SILENT, Document, Judgment, Progress, Query, atomic_write
+from rankwell.core.errors import FormatError, ParameterError, Phrase, RankwellError, shown
 
 KEPT = 1000
 

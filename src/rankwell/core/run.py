@@ -71,7 +71,6 @@ class Ranking:
         return len(self.docnos)
 
     def __iter__(self) -> Iterator[tuple[str, float]]:
-        """Document ids with their scores."""
         return zip(self.docnos.tolist(), self.scores.tolist(), strict=True)
 
 

@@ -36,7 +36,6 @@ class Hits:
         return self.index.docnos(self.documents)
 
     def __len__(self) -> int:
-        """Number of queries."""
         return len(self.offsets) - 1
 
     def __iter__(self) -> Iterator[Ranking]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,9 +42,7 @@ class StoredDocuments(Mapping[str, Document]):
 
     def __iter__(self) -> Iterator[str]:
         for segment in self._segments:
-            for number, docno in enumerate(segment.docnos.all()):
-                if segment.dead is None or not segment.dead[number]:
-                    yield docno
+            yield from compress(segment.docnos.all(), segment.alive().tolist())
 
     def __len__(self) -> int:
         return sum(segment.entry.live for segment in self._segments)
@@ -198,11 +197,7 @@ class Index(SearchIndex):
     @cached_property
     def live(self) -> npt.NDArray[np.bool_]:
         """Mask of the documents that are not deleted."""
-        mask = np.ones(self.size, dtype=bool)
-        for segment, base in zip(self._segments, self._bases, strict=True):
-            if segment.dead is not None:
-                mask[base : base + segment.documents] = ~segment.dead
-        return mask
+        return np.concatenate([np.ones(0, dtype=bool), *(segment.alive() for segment in self._segments)])
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:

@@ -8,22 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rankwell.core import Document
 from rankwell.index.blocks import COMBINED, MISSING, Array
 from rankwell.index.columns import NumberColumn, TextColumn, joined
 from rankwell.index.manifest import SegmentEntry
-from rankwell.index.postings import (
-    MOST_POSTINGS,
-    PostingsBuilder,
-    Triples,
-    ordered,
-    positions_of,
-    ranges,
-    stretches,
-    triples_of,
-)
+from rankwell.index.postings import MOST_POSTINGS, PostingsBuilder, Triples, ordered, positions_of, ranges, triples_of
 from rankwell.index.segment import Segment
 from rankwell.index.segment_writer import Contents, SegmentWriter, combined_lengths, spaces_of
 from rankwell.index.store import SMALL, StoreWriter, decoded
@@ -62,8 +52,7 @@ def merged(segments: Sequence[Segment], store: StoreWriter, metadata: Sequence[s
 
 def _document_ranks(segments: Sequence[Segment]) -> tuple[list[str], list[Array]]:
     docnos = [docno for part in segments for docno in part.docnos.all()]
-    dead = [part.dead if part.dead is not None else np.zeros(part.documents, dtype=bool) for part in segments]
-    alive = np.flatnonzero(~np.concatenate(dead)).tolist()
+    alive = np.flatnonzero(np.concatenate([part.alive() for part in segments])).tolist()
     alive.sort(key=docnos.__getitem__, reverse=True)
     ranks = np.full(len(docnos), -1, dtype=np.int64)
     ranks[alive] = np.arange(len(alive))
@@ -92,7 +81,7 @@ def _living(segment: Segment, ranks: Array) -> Array:
     if segment.dead is None or not count:
         return np.ones(count, dtype=bool)
     alive = np.zeros(count, dtype=bool)
-    for first, end in stretches(segment, 0, CHUNK):
+    for first, end in ranges(segment.file["offsets"].part(0, count + 1).astype(np.int64), CHUNK):
         triples = triples_of(segment, first, end)
         alive[triples.terms[ranks[triples.documents] >= 0] + first] = True
     return alive
@@ -101,7 +90,6 @@ def _living(segment: Segment, ranks: Array) -> Array:
 def _chunks(
     sources: Sequence[Source], field: str, terms: int, *, positions: bool
 ) -> Iterator[tuple[Triples, Array | None]]:
-    """The merged postings of a field, in groups of terms."""
     counts = np.zeros(terms + 1, dtype=np.int64)
     holding = [source for source in sources if field in source.segment.spaces]
     for source in holding:
@@ -133,7 +121,6 @@ def _part(source: Source, field: str, first: int, end: int, *, positions: bool) 
 
 
 def _ordered_with(triples: Triples, positions: Array) -> tuple[Triples, Array]:
-    """Sorted triples with their positions."""
     terms, documents, frequencies = triples
     order = np.lexsort((documents, terms))
     starts = np.cumsum(frequencies, dtype=np.int64) - frequencies
@@ -217,15 +204,11 @@ class MergeJob:
         """The documents that were alive when the job began and are dead in the current segments."""
         died: set[str] = set()
         for name, before in self.sources.items():
-            dead = np.ones(before.documents, dtype=bool)  # in a removed segment all are dead
-            if name in now:
-                dead = _dead(now[name])
-            died.update(before.docnos[number] for number in np.flatnonzero(dead & ~_dead(before)).tolist())
+            alive = before.alive()
+            if name in now:  # in a removed segment all are dead
+                alive &= ~now[name].alive()
+            died.update(before.docnos[number] for number in np.flatnonzero(alive).tolist())
         return died
-
-
-def _dead(segment: Segment) -> npt.NDArray[np.bool_]:
-    return np.zeros(segment.documents, dtype=bool) if segment.dead is None else segment.dead
 
 
 TOGETHER = 8  # a document is copied once for each factor of this in the size of the index

@@ -28,6 +28,8 @@ def scan(
     k: int,
 ) -> Found:
     """The k best documents of a segment (at that position in the index) and their scores, best first."""
+    if not plan.lines:
+        return NOTHING
     sums = np.zeros(segment.documents)
     reached = np.zeros(segment.documents, dtype=np.int32)  # number of consecutive query terms found
     for line in plan.lines:
@@ -78,37 +80,22 @@ class IndexSearch:
         terms = [query_terms(query, index.analyzer, distinct=scoring.distinct) for query in queries]
         plans = [planned(of_query, scoring, len(index), index.statistics) for of_query in terms]
         k = min(k, max(1, len(index)))
-        if not is_loaded() and (kernels.reserved or self._work(plans) < WORTH_LOADING):
-            of_segments = [self._scanned(place, plans, k, scoring, allowed) for place in range(len(self._segments))]
-        else:
-            of_segments = self._run_compiled(plans, k, scoring, allowed, prune=prune, threads=threads)
-        return gathered(of_segments or [[NOTHING] * len(plans)], self._bases, k, index)
-
-    def _scanned(
-        self, place: int, plans: Sequence[Plan], k: int, scoring: Scoring, allowed: Array | None
-    ) -> list[Found]:
-        segment, averages = self._segments[place], self._index.average_lengths
-        mask = self._allowed(place, allowed)
-        return [
-            scan(segment, place, plan, scoring, averages, allowed=mask, k=k) if plan.lines else NOTHING
-            for plan in plans
-        ]
-
-    def _run_compiled(
-        self, plans: Sequence[Plan], k: int, scoring: Scoring, allowed: Array | None, *, prune: bool, threads: int
-    ) -> list[list[Found]]:
-        """Search the largest segment first: its scores are the thresholds for the others."""
-        found: dict[int, list[Found]] = {}
+        scanned = not is_loaded() and (kernels.reserved or self._work(plans) < WORTH_LOADING)
+        averages, found = index.average_lengths, dict[int, list[Found]]()
         thresholds = np.zeros(len(plans), dtype=np.float32)
-        for place in sorted(range(len(self._segments)), key=lambda place: -self._segments[place].documents):
-            compiled, mask = self._compiled[place], self._allowed(place, allowed)
-            averages = self._index.average_lengths
-            found[place] = compiled.search(
+        # The largest segment comes first: its scores are the thresholds for the others.
+        for place, segment in sorted(enumerate(self._segments), key=lambda pair: -pair[1].documents):
+            mask = self._allowed(place, allowed)
+            if scanned:
+                found[place] = [scan(segment, place, plan, scoring, averages, allowed=mask, k=k) for plan in plans]
+                continue
+            found[place] = self._compiled[place].search(
                 plans, k, scoring, averages, mask=mask, thresholds=thresholds, prune=prune, threads=threads
             )
             if len(found) < len(self._segments):
                 _raise_thresholds(thresholds, found, k)
-        return [found[place] for place in range(len(self._segments))]
+        of_segments = [found[place] for place in range(len(self._segments))]
+        return gathered(of_segments or [[NOTHING] * len(plans)], self._bases, k, index)
 
     def _allowed(self, place: int, allowed: Array | None) -> Array | None:
         """Mask of the allowed documents of a segment; None: all."""

@@ -56,6 +56,10 @@ class Segment:
         bits = self.dead_file[DEAD].all()
         return np.unpackbits(bits, count=self.documents).astype(bool)
 
+    def alive(self) -> Array:
+        """Mask of the documents that are not deleted."""
+        return np.ones(self.documents, dtype=bool) if self.dead is None else ~self.dead
+
     def find(self, docno: str) -> int | None:
         """The number of a live document, or None."""
         number = self.docnos.find(docno, descending=True)
@@ -79,19 +83,17 @@ class Segment:
 
     def place(self, number: int) -> PostingRange:
         """The position of a posting list."""
-        found = self._places.get(number)
-        if found is None:
-            found = self._places[number] = self._look_up(number)
-        return found
-
-    def _look_up(self, number: int) -> PostingRange:
+        if (known := self._places.get(number)) is not None:
+            return known
         start, end = self.file["offsets"].part(number, number + 2).tolist()
         frequent, width = self.file["frequent"].all(), self.windows + 1
         row = int(np.searchsorted(frequent, number))
         before = self.file["directory"].one(row * width) if row < len(frequent) else len(self.file["docs16"])
-        if row < len(frequent) and frequent[row] == number:
-            return PostingRange(start, end - start, row, before)
-        return PostingRange(start, end - start, -1, start - before)
+        documents = row, before
+        if row == len(frequent) or frequent[row] != number:
+            documents = -1, start - before
+        place = self._places[number] = PostingRange(start, end - start, *documents)
+        return place
 
     def documents_of(self, number: int) -> Array:
         """The documents of a posting list, ascending, including deleted ones."""

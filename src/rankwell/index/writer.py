@@ -248,16 +248,15 @@ class IndexWriter:
                 numbers = [number for number in found if number is not None]
             else:
                 numbers = [number for number, docno in enumerate(segment.docnos.all()) if docno in docnos]
-            dead = np.zeros(segment.documents, dtype=bool) if segment.dead is None else segment.dead
-            fresh = [number for number in numbers if not dead[number]]
+            alive = segment.alive()
+            fresh = [number for number in numbers if alive[number]]
             if fresh:
-                dead[fresh] = True
-                segment.dead = dead
+                alive[fresh] = False
+                segment.dead = ~alive
                 segment.entry = _counted(segment)
                 self._changed.add(name)
 
     def _merge(self, names: Collection[str]) -> None:
-        """Merge several segments into one."""
         segments = [self._segments[name] for name in names]
         file = SegmentWriter(self.path, self._name("segment"))
         try:
@@ -320,7 +319,7 @@ class IndexWriter:
 
 def _counted(segment: Segment) -> SegmentEntry:
     """The segment's entry with the statistics of its live documents."""
-    alive = ~segment.dead if segment.dead is not None else np.ones(segment.documents, dtype=bool)
+    alive = segment.alive()
     holders, tokens = field_statistics(segment.spaces, segment.lengths[:, alive])
     return replace(segment.entry, live=int(alive.sum()), holders=holders, tokens=tokens)
 

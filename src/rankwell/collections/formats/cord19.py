@@ -59,7 +59,6 @@ def _read(path: Path, reading: Reading, _: ColumnChoice) -> Iterator[Document]:
 
 
 def _write(path: Path, documents: Iterable[Document]) -> None:
-    """Write the table and the bodies in the same layout."""
     lost = set[str]()
 
     def cells(document: Document) -> list[str]:

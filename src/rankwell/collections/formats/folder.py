@@ -18,7 +18,6 @@ SUFFIXES = (".txt", ".text", ".md", ".rst")
 
 
 def _read(path: Path, reading: Reading, _: ColumnChoice) -> Iterator[Document]:
-    """The documents in the order of their paths."""
     files = sorted(_files(path))
     if not files:
         raise RankwellError(f"{path}: expected text files ({', '.join(SUFFIXES)}), found none")
@@ -63,7 +62,6 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _all_files(folder: Path) -> Iterator[Path]:
-    """All files below the folder that are not hidden."""
     for inner, folders, files in os.walk(folder, onerror=_cannot_be_read):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:

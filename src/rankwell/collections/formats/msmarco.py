@@ -89,7 +89,6 @@ def _read_queries(path: Path, reading: Reading) -> Iterator[Query]:
 
 
 def _write_queries(path: Path, queries: Iterable[Query]) -> None:
-    """Write the default wording of every query."""
     write_cells(path, ([query.id, query.text()] for query in queries))
 
 

@@ -60,7 +60,6 @@ def _read_queries(path: Path, reading: Reading, *, running: bool = False) -> Ite
 
 
 def _write_queries(path: Path, queries: Iterable[Query]) -> None:
-    """Write the default wording of every query."""
     _write_records(path, ((query.id, [("text", query.text())]) for query in queries))
 
 
