@@ -15,9 +15,8 @@ import numpy.typing as npt
 from rankwell.core import Document, Integers, ParameterError, RankwellError, Strings, strings
 from rankwell.index.blocks import COMBINED, MOST_REMEMBERED, Array
 from rankwell.index.columns import Column, joined
-from rankwell.index.hits import Hits
 from rankwell.index.manifest import NAME, Manifest, analyzer_of, read_manifest
-from rankwell.index.protocol import Mask, SearchIndex
+from rankwell.index.protocol import Hits, Mask, SearchIndex
 from rankwell.index.scoring import QueryTerms, Scoring, TermStatistics
 from rankwell.index.search import IndexSearch, holding_phrase
 from rankwell.index.segment import Segment

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankwell.core.run import ranking_order
 from rankwell.index.blocks import Array
-from rankwell.index.compiled import NOTHING, Compiled, is_loaded, kernels
-from rankwell.index.hits import Found, Hits, contenders, gathered
+from rankwell.index.compiled import NOTHING, Compiled, Found, is_loaded, kernels
+from rankwell.index.protocol import Hits
 from rankwell.index.scoring import Plan, QueryTerms, Scoring, planned, query_terms
 from rankwell.index.segment import Segment
 
@@ -150,3 +152,42 @@ def _places(segment: Segment, number: int) -> Array:
     positions = segment.file["positions"].part(start, end).astype(np.int64)
     documents = np.repeat(segment.documents_of(number), segment.frequencies_of(number))
     return documents * WIDE + positions + WIDE // 2
+
+
+def gathered(of_segments: Sequence[Sequence[Found]], bases: Sequence[int], k: int, index: Index) -> Hits:
+    """Merge the segments' sorted lists into one list per query."""
+    if len(of_segments) == 1:
+        return _hits(of_segments[0], index)
+    return _hits([_joined(parts, bases, k, index) for parts in zip(*of_segments, strict=True)], index)
+
+
+def _joined(parts: Sequence[Found], bases: Sequence[int], k: int, index: Index) -> Found:
+    """A query's best documents. Ids are read only where documents of different segments have equal scores."""
+    documents = np.concatenate([numbers + base for (numbers, _), base in zip(parts, bases, strict=True)])
+    scores = np.concatenate([scores for _, scores in parts])
+    documents, scores = contenders(documents, scores, k)
+    tied = np.flatnonzero(scores[1:] == scores[:-1])
+    if len(tied):
+        of = np.searchsorted(bases, documents, side="right")
+        if (of[tied] != of[tied + 1]).any():
+            settled = ranking_order(np.array([0, len(scores)]), index.docnos(documents), scores)
+            documents = documents if settled is None else documents[settled]
+    return documents[:k], scores[:k]
+
+
+def contenders(documents: Array, scores: Array, k: int) -> Found:
+    """All documents with at least the k-th best score, sorted by score and then by number."""
+    if len(scores) > k:
+        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+        documents, scores = documents[kept], scores[kept]
+    order = np.lexsort((documents, -scores))
+    return documents[order], scores[order]
+
+
+def _hits(found: Sequence[Found], index: Index) -> Hits:
+    offsets = np.array([0, *accumulate(len(documents) for documents, _ in found)], dtype=np.int64)
+    if len(found) == 1:
+        return Hits(offsets, *found[0], index)
+    documents = np.concatenate([np.zeros(0, dtype=np.int64), *(documents for documents, _ in found)])
+    scores = np.concatenate([np.zeros(0, dtype=np.float32), *(scores for _, scores in found)])
+    return Hits(offsets, documents, scores, index)

@@ -25,9 +25,9 @@ from rankwell.index.manifest import (
     settled,
     write_manifest,
 )
-from rankwell.index.merging import MergeJob, merged, to_merge
+from rankwell.index.merging import MergeJob, to_merge
 from rankwell.index.segment import DEAD, Segment
-from rankwell.index.segment_writer import Contents, SegmentWriter, contents_of, field_statistics
+from rankwell.index.segment_writer import SegmentWriter, contents_of, field_statistics
 
 OURS = re.compile(r"\d{8}\.(segment|dead)|\.manifest\.[0-9a-f]+\.part")
 # A segment is written at this many postings; until then they take about 20 bytes each.
@@ -151,9 +151,7 @@ class IndexWriter:
             for group in self._mergeable() if self._job is None else ():
                 if committed.keys() >= set(group):
                     sources = [Segment(self.path, committed[name]) for name in group]  # deletions do not change these
-                    file = SegmentWriter(self.path, self._name("segment"))
-                    positions = self._manifest.positions
-                    self._job = MergeJob(sources, file, self._manifest.metadata, positions=positions)
+                    self._job = self._new_job(sources)
                     return self._job
         return None
 
@@ -216,8 +214,9 @@ class IndexWriter:
         self._deleted.clear()
         if self._file is not None:
             if self._buffer.places:
-                positions = self._manifest.positions
-                self._finish(self._file, contents_of(self._buffer, self._vocabulary, positions=positions))
+                contents = contents_of(self._buffer, self._vocabulary, positions=self._manifest.positions)
+                entry = self._file.finish(contents)
+                self._segments[entry.name] = Segment(self.path, entry)
             else:
                 self._file.abandon()
             self._file = None
@@ -229,10 +228,6 @@ class IndexWriter:
         names = [name for name in self._segments if name not in before]
         if len(names) > 1 and sum(self._segments[name].documents for name in names) <= LARGEST_JOINED:
             self._merge(names)
-
-    def _finish(self, file: SegmentWriter, contents: Contents) -> None:
-        entry = file.finish(contents)
-        self._segments[entry.name] = Segment(self.path, entry)
 
     def _mergeable(self) -> list[list[str]]:
         """Groups of segments to merge, without those that a job is merging."""
@@ -257,19 +252,14 @@ class IndexWriter:
                 self._changed.add(name)
 
     def _merge(self, names: Collection[str]) -> None:
-        segments = [self._segments[name] for name in names]
-        file = SegmentWriter(self.path, self._name("segment"))
-        try:
-            contents = merged(segments, file.store, self._manifest.metadata, positions=self._manifest.positions)
-            if contents.docnos:
-                self._finish(file, contents)
-            else:
-                file.abandon()
-        except BaseException:
-            file.abandon()
-            raise
-        for name in names:
-            del self._segments[name]
+        job = self._new_job([self._segments.pop(name) for name in names])
+        job.run()
+        if job.entry is not None and job.entry.live:
+            self._segments[job.name] = Segment(self.path, job.entry)
+
+    def _new_job(self, sources: Sequence[Segment]) -> MergeJob:
+        file, manifest = SegmentWriter(self.path, self._name("segment")), self._manifest
+        return MergeJob(sources, file, manifest.metadata, positions=manifest.positions)
 
     def _write_dead(self, segment: Segment) -> None:
         """Write the deletion marks of a segment to a file of this commit."""
