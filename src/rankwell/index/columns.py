@@ -57,7 +57,7 @@ class NumberColumn:
         chosen = self.numbers[np.asarray(among)]
         missing = int(np.isnan(chosen).sum())
         if len(numbers) == 0 or _few(numbers):
-            counts = {_written(value): count for value, count in self.counts(np.asarray(among)).items()}
+            counts = {written(value): count for value, count in self.counts(np.asarray(among)).items()}
             return _values(counts, most, missing)
         lowest, highest = float(numbers.min()), float(numbers.max())
         width = _width(lowest, highest, whole=bool((numbers == np.floor(numbers)).all()))
@@ -231,7 +231,7 @@ def facet_of_counts(counts: Mapping[Any, tuple[int, int]], missing: int, most: i
         return _values(chosen, most, missing)
     numbers = np.array([value for value in counts if math.isfinite(value)])
     if len(numbers) == 0 or _few(numbers):
-        return _values({_written(value): count for value, count in chosen.items()}, most, missing)
+        return _values({written(value): count for value, count in chosen.items()}, most, missing)
     inside = [value for value in chosen if math.isfinite(value)]
     column = NumberColumn(np.concatenate((numbers, np.repeat(inside, [chosen[value] for value in inside]))))
     among = np.arange(len(column.numbers)) >= len(numbers)
@@ -253,8 +253,3 @@ def _width(lowest: float, highest: float, *, whole: bool) -> float:
     if whole:
         return float((highest - lowest) // BARS + 1)
     return (highest - lowest) / BARS
-
-
-def _written(number: float) -> str:
-    """The number as text, as a filter parses it."""
-    return str(int(number)) if number.is_integer() else repr(number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ class Segment:
         self.docnos = Texts(self.file, "docnos")
         self.terms = Texts(self.file, "terms")
         self.store = StoreReader(self.file)
-        self._numbers: dict[str, int | None] = {}
+        self._term_number = lru_cache(MOST_REMEMBERED)(self.terms.find)
         self._places: dict[int, PostingRange] = {}
         self._live_counts: dict[int, int] = {}
 
@@ -67,15 +67,7 @@ class Segment:
 
     def list_of(self, term: str, field: str) -> int | None:
         """The number of the posting list of a term in a field, or None."""
-        if field not in self.spaces:
-            return None
-        if term in self._numbers:
-            number = self._numbers[term]
-        else:
-            number = self.terms.find(term)
-            if len(self._numbers) >= MOST_REMEMBERED:
-                self._numbers.clear()
-            self._numbers[term] = number
+        number = self._term_number(term) if field in self.spaces else None
         if number is None:
             return None
         number += self.spaces[field] * len(self.terms)
