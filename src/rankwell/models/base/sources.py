@@ -268,9 +268,10 @@ def download(wheel: Wheel, folder: Path, progress: Progress = SILENT) -> Path:
 
 def _megabytes(folder: Path) -> int:
     total = 0
-    for file in folder.rglob("*"):
-        with contextlib.suppress(OSError):  # pip moves its files while we look
-            total += file.stat().st_size
+    for place, _, names in os.walk(folder):  # unlike `rglob`, it passes over folders that pip removes meanwhile
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += Path(place, name).stat().st_size
     return total // 1_000_000
 
 
