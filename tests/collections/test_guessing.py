@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rankwell.collections import open_collection, read_documents, read_qrels, read_queries, read_run
-from rankwell.collections.lines import HEAD, head
+from rankwell.collections.reading import HEAD, head
 from rankwell.core import FormatError, ParameterError, RankwellError
 
 DOCUMENTS = {

@@ -16,7 +16,7 @@ import pytest
 from counted_work import CountedPattern, CountedText, count_calls
 
 from rankwell.collections import Problems, Reading, open_collection, read_documents, read_queries
-from rankwell.collections.formats import trec_documents, trec_topics
+from rankwell.collections.formats import trec
 from rankwell.core import Document, FormatError
 
 MEGABYTE = 1 << 20
@@ -97,7 +97,7 @@ def assert_linear(read: Callable[[int], object], pieces: int = 400) -> None:
 def count_steps(work: Callable[[], object]) -> int:
     """How many characters the readers of SGML compare or look at while they work."""
     patterns, texts = list[CountedPattern](), list[CountedText]()
-    records = trec_topics.sgml_records
+    records = trec.sgml_records
 
     def counted(pattern: re.Pattern[str]) -> CountedPattern:
         patterns.append(CountedPattern(pattern))
@@ -110,12 +110,11 @@ def count_steps(work: Callable[[], object]) -> int:
 
     with pytest.MonkeyPatch.context() as patch:
         compiling = SimpleNamespace(IGNORECASE=re.IGNORECASE, compile=lambda *told: counted(re.compile(*told)))
-        patch.setattr(trec_topics, "re", compiling)
-        for module in (trec_documents, trec_topics):
-            patch.setattr(module, "sgml_records", counted_records)
-            for name, value in vars(module).items():
-                if isinstance(value, re.Pattern):
-                    patch.setattr(module, name, counted(value))
+        patch.setattr(trec, "re", compiling)
+        patch.setattr(trec, "sgml_records", counted_records)
+        for name, value in vars(trec).items():
+            if isinstance(value, re.Pattern):
+                patch.setattr(trec, name, counted(value))
         work()
     return sum(pattern.steps for pattern in patterns) + sum(text.looked_at for text in texts)
 

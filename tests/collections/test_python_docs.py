@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 
 from rankwell.collections.python_docs import DATA, python_documents
-from rankwell.core.document import Document
+from rankwell.core import Document
 
 KINDS = {"module", "class", "exception", "function", "method", "property", "object"}
 ACTING = ("antigravity", "idlelib", "readline", "test", "this", "tkinter", "turtle", "turtledemo")

@@ -11,8 +11,7 @@ import Stemmer
 
 from rankwell.analysis.characters import Preparation, bigram_spans, bigrams, pieces
 from rankwell.analysis.terms import ENGLISH_TIOUS, STOPWORDS, Terms, leading_marks, stemmer, token
-from rankwell.core import ParameterError
-from rankwell.core.errors import Phrase
+from rankwell.core import ParameterError, Phrase
 
 # Raise this whenever the same text would give different terms, so that an index can detect it.
 VERSION = 2

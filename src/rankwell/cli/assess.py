@@ -11,7 +11,7 @@ from typer import Argument, Option, Typer
 
 from rankwell.cli import options
 from rankwell.collections import Reading, read_qrels, read_queries, write_qrels
-from rankwell.collections.formats.trec_qrels import is_whole
+from rankwell.collections.formats.trec import is_whole
 from rankwell.core import Document, Judgments, ParameterError, RankwellError
 from rankwell.evaluation.significance import mark
 from rankwell.index import Index, is_index

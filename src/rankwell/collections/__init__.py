@@ -7,7 +7,6 @@ from rankwell.collections.any_format import (
     read_qrels,
     read_queries,
     read_run,
-    unique,
     write_documents,
     write_qrels,
     write_queries,
@@ -15,7 +14,7 @@ from rankwell.collections.any_format import (
 )
 from rankwell.collections.collection import Collection, open_collection, read_any_qrels, read_any_queries
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.reading import Problems, Reading
+from rankwell.collections.reading import Problems, Reading, unique
 
 __all__ = [
     "Collection",

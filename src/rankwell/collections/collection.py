@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rankwell.collections import python_docs
-from rankwell.collections.any_format import (
-    DOCUMENT_FORMATS,
-    GUESS,
-    DocumentFormat,
-    consistent,
-    guessed,
-    named,
-    once,
-    read_documents,
-    read_qrels,
-    read_queries,
-)
+from rankwell.collections.any_format import DOCUMENT_FORMATS, GUESS, for_reading, read_qrels, read_queries
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.formats import irds
-from rankwell.collections.formats.beir import corpus_file, queries_file
-from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import RankwellError
-from rankwell.core.judgments import Judgment, Judgments
-from rankwell.core.query import Queries, Query
+from rankwell.collections.formats import beir, msmarco, smart
+from rankwell.collections.reading import Reading, consistent, once
+from rankwell.core import NOTHING, Document, Judgment, Judgments, MissingExtraError, Queries, Query, RankwellError
 
 BUNDLED = "rankwell:python"
+IRDS = "irds:"  # an id of the ir_datasets catalogue follows
 DEFAULT_SPLITS = ("test", "dev", "train")  # the default split is the first of these that exists
 
 DocumentReader = Callable[[Reading, ColumnChoice], Iterator[Document]]
@@ -83,87 +70,99 @@ def open_collection(source: Path | str, format: str | None = None) -> Collection
         return _bundled()
     if name.startswith("rankwell:"):
         raise RankwellError(f"{name}: expected {BUNDLED}, the one bundled collection")
-    if name.startswith(irds.PREFIX):
+    if name.startswith(IRDS):
         return _irds(name)
     path = Path(source)
     if path.is_dir() and format in (None, "cranfield") and (path / "cran.qry").is_file():
         return _cranfield(path)
-    if path.is_dir() and format in (None, "msmarco-passage", "msmarco-document") and _msmarco_file(path) is not None:
-        return _msmarco(path)
-    known = named(format, DOCUMENT_FORMATS, "documents") if format else guessed(path, DOCUMENT_FORMATS, "documents")
-    return FOLDERS.get(known.name, _documents_only)(path, known)
-
-
-def _documents_only(path: Path, known: DocumentFormat) -> Collection:
-    return Collection(str(path), known.name, partial(known.read, path))
-
-
-def _beir(path: Path, known: DocumentFormat) -> Collection:
+    if path.is_dir() and format in (None, "msmarco-passage", "msmarco-document") and (table := _msmarco_file(path)):
+        return _msmarco(path, table)
+    known = for_reading(path, format, DOCUMENT_FORMATS, "documents")
     folder = path if path.is_dir() else path.parent
-    beside = path.is_dir() or path == corpus_file(folder)
-    queries = {"": _queries(queries_file(folder), "beir")} if beside and queries_file(folder).is_file() else {}
-    qrels = {_stem(file): _judgments(file) for file in _tables(folder / "qrels", "*")} if beside else {}
-    return Collection(str(path), known.name, partial(known.read, path), queries, qrels)
-
-
-def _cord19(path: Path, known: DocumentFormat) -> Collection:
-    folder = path if path.is_dir() else path.parent
-    queries = {_stem(file): _queries(file) for file in sorted(folder.glob("topics*.xml"))}
-    qrels = {_stem(file): _judgments(file, drop_negative=True) for file in sorted(folder.glob("qrels*.txt"))}
-    return Collection(str(path), known.name, partial(known.read, path), queries, qrels)
-
-
-FOLDERS: dict[str, Callable[[Path, DocumentFormat], Collection]] = {"beir": _beir, "cord19": _cord19}
+    queries: dict[str, QueryReader] = {}
+    qrels: dict[str, JudgmentReader] = {}
+    if known.name == "beir" and (path.is_dir() or path == beir.corpus_file(folder)):
+        queries = {"": _queries(beir.queries_file(folder), "beir")} if beir.queries_file(folder).is_file() else {}
+        qrels = {_stem(file): _judgments(file) for file in _tables(folder / "qrels", "*")}
+    elif known.name == "cord19":
+        queries = {_stem(file): _queries(file) for file in sorted(folder.glob("topics*.xml"))}
+        qrels = {_stem(file): _judgments(file, drop_negative=True) for file in sorted(folder.glob("qrels*.txt"))}
+    return Collection(name, known.name, partial(known.read, path), queries, qrels)
 
 
 def _cranfield(path: Path) -> Collection:
     documents = next(iter(sorted(path.glob("cran.all*"))), None)
     if documents is None:
         raise RankwellError(f"{path}: expected a file cran.all beside cran.qry, found none")
-    qrels = {
-        _stem(file): _judgments(file, "cranfield")
-        for file in sorted(path.glob("cranqrel*"))
-        if "readme" not in file.name
-    }
-    reader = partial(_read_as, documents, "smart")
-    return Collection(str(path), "cranfield", reader, {"": _queries(path / "cran.qry", "cranfield")}, qrels)
+    tables = [file for file in sorted(path.glob("cranqrel*")) if "readme" not in file.name]
+    qrels = {_stem(file): _judgments(file, "cranfield") for file in tables}
+    queries = {"": _queries(path / "cran.qry", "cranfield")}
+    return Collection(str(path), "cranfield", partial(smart.DOCUMENTS.read, documents), queries, qrels)
 
 
-def _msmarco(path: Path) -> Collection:
-    file = _msmarco_file(path)
-    assert file is not None  # noqa: S101 -- the caller looked
-    kind = "msmarco-passage" if file.name.startswith("collection") else "msmarco-document"
+def _msmarco(path: Path, file: Path) -> Collection:
+    known = msmarco.PASSAGES if file.name.startswith("collection") else msmarco.DOCUMENTS
     queries = {_split(name): _queries(name, "tsv") for name in _tables(path, "*queries*")}
     qrels = {_split(name): _judgments(name, "trec") for name in _tables(path, "*qrels*")}
-    return Collection(str(path), kind, partial(_read_as, file, kind), queries, qrels)
+    return Collection(str(path), known.name, partial(known.read, file), queries, qrels)
 
 
 def _irds(name: str) -> Collection:
-    dataset = name.removeprefix(irds.PREFIX)
-
-    def documents(reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG001 -- the catalogue knows its fields
-        return irds.documents(dataset)
-
+    """Any collection of the ir_datasets catalogue: `irds:beir/scifact/test`."""
     return Collection(
         name,
         "irds",
-        documents,
-        {"": _of_queries(name, lambda: irds.queries(dataset))},
-        {"test": _of_rows(name, lambda: irds.judgments(dataset))},
+        lambda _reading, _choice: map(_irds_document, _irds_rows(name, "docs")),
+        {"": lambda reading: Queries(once(map(_irds_query, _irds_rows(name, "queries")), name, reading))},
+        {"test": lambda reading: Judgments(consistent(map(_irds_judgment, _irds_rows(name, "qrels")), name, reading))},
     )
 
 
+def _irds_document(row: Any) -> Document:
+    """Strings other than id and URL are fields; the rest is metadata."""
+    values = {key: value for key, value in row._asdict().items() if key != "doc_id" and value not in (None, "")}
+    fields = {key: value for key, value in values.items() if isinstance(value, str) and key != "url"}
+    metadata = {key: value for key, value in values.items() if key not in fields}
+    return Document(str(row.doc_id), fields, metadata or NOTHING)
+
+
+def _irds_query(row: Any) -> Query:
+    """Every string but the id is a wording."""
+    texts = {
+        key: value for key, value in row._asdict().items() if key != "query_id" and isinstance(value, str) and value
+    }
+    return Query(str(row.query_id), texts)
+
+
+def _irds_judgment(row: Any) -> Judgment:
+    return Judgment(str(row.query_id), str(row.doc_id), int(row.relevance))
+
+
+def _irds_rows(name: str, kind: str) -> Iterator[Any]:
+    """The rows of one kind; ir_datasets downloads missing data."""
+    try:
+        import ir_datasets
+    except ImportError as error:
+        raise MissingExtraError(name, extra="irds") from error
+    try:
+        dataset = ir_datasets.load(name.removeprefix(IRDS))
+    except KeyError as error:
+        raise RankwellError(f"{name}: expected an id of the ir_datasets catalogue, found none of that name") from error
+    if not getattr(dataset, f"has_{kind}")():
+        raise RankwellError(f"{name}: expected a dataset with {kind}, found one without")
+    try:
+        yield from getattr(dataset, f"{kind}_iter")()
+    except (OSError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise RankwellError(f"{name}: its {kind} could not be read: {reason}") from error
+
+
 def _bundled() -> Collection:
-    def documents(reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG001 -- read from the interpreter
-        return python_docs.python_documents()
-
     folder = Path(str(python_docs.DATA))
-    queries = {"": _queries(folder / "queries.tsv", "tsv")}
-    return Collection(BUNDLED, "python", documents, queries, {"test": _judgments(folder / "qrels.tsv", "beir")})
-
-
-def _read_as(path: Path, format: str, reading: Reading, columns: ColumnChoice) -> Iterator[Document]:
-    return read_documents(path, format, columns=columns, reading=reading)
+    queries, qrels = _queries(folder / "queries.tsv", "tsv"), _judgments(folder / "qrels.tsv", "beir")
+    return Collection(
+        BUNDLED, "python", lambda _reading, _choice: python_docs.python_documents(), {"": queries}, {"test": qrels}
+    )
 
 
 def _queries(path: Path, format: str | None = None) -> QueryReader:
@@ -172,14 +171,6 @@ def _queries(path: Path, format: str | None = None) -> QueryReader:
 
 def _judgments(path: Path, format: str | None = None, *, drop_negative: bool = False) -> JudgmentReader:
     return lambda reading: read_qrels(path, format, drop_negative=drop_negative, reading=reading)
-
-
-def _of_queries(name: str, queries: Callable[[], Iterable[Query]]) -> QueryReader:
-    return lambda reading: Queries(once(queries(), name, reading))
-
-
-def _of_rows(name: str, rows: Callable[[], Iterable[Judgment]]) -> JudgmentReader:
-    return lambda reading: Judgments(consistent(rows(), name, reading))
 
 
 def _tables(folder: Path, pattern: str) -> list[Path]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import ParameterError, RankwellError, shown
+from rankwell.core import NOTHING, Document, ParameterError, RankwellError, shown
 
 IDS = ("_id", "id", "docno", "doc_id", "docid", "document_id", "pid", "cord_uid", "record_id", "pmid", "key", "uid")
 TEXTS = (

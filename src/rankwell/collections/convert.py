@@ -6,28 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankwell.collections.any_format import (
-    DOCUMENT_FORMATS,
-    GUESS,
-    QRELS_FORMATS,
-    QUERY_FORMATS,
-    RUN_FORMATS,
-    read_qrels,
-    read_queries,
-    read_run,
-    recognised,
-    unique,
-    write_documents,
-    write_qrels,
-    write_queries,
-    write_run,
-)
-from rankwell.collections.collection import BUNDLED, open_collection
+from rankwell.collections import any_format
+from rankwell.collections.any_format import GUESS, recognised
+from rankwell.collections.collection import BUNDLED, IRDS, open_collection
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.formats import irds
-from rankwell.collections.reading import Reading
+from rankwell.collections.reading import Reading, unique
 from rankwell.collections.sample import SamplePart, write_sub_collections
-from rankwell.core.errors import ParameterError, RankwellError
+from rankwell.core import ParameterError, RankwellError
 
 QUERY_NAMES = ("quer", "topic", ".qry")  # in names of files with queries, where the content is ambiguous
 
@@ -62,14 +47,14 @@ class Conversion:
 
 def kind_of(source: str) -> str:
     """The kind of a source: collection, documents, queries, judgments or run."""
-    if source == BUNDLED or source.startswith(irds.PREFIX) or Path(source).is_dir():
+    if source == BUNDLED or source.startswith(IRDS) or Path(source).is_dir():
         return "collection"
     path = Path(source)
-    if recognised(path, RUN_FORMATS):
+    if recognised(path, any_format.RUN_FORMATS):
         return "run"
-    if recognised(path, QRELS_FORMATS):
+    if recognised(path, any_format.QRELS_FORMATS):
         return "qrels"
-    queries, documents = recognised(path, QUERY_FORMATS), recognised(path, DOCUMENT_FORMATS)
+    queries, documents = recognised(path, any_format.QUERY_FORMATS), recognised(path, any_format.DOCUMENT_FORMATS)
     if queries and (not documents or any(part in path.name.lower() for part in QUERY_NAMES)):
         return "queries"
     if documents:
@@ -85,15 +70,15 @@ def _collection(job: Conversion, reading: Reading) -> str:
         raise RankwellError(f"{job.out}: expected an empty folder or none, found files")
     collection = open_collection(job.source, job.read_as)
     documents = unique(collection.documents(reading, job.columns), reading, job.source)
-    write_documents(job.out, reading.progress.track(documents), "beir")
+    any_format.write_documents(job.out, reading.progress.track(documents), "beir")
     said = [f"{reading.progress.count:,} documents"]
     if collection.read_queries:
         queries = collection.queries(job.split, reading)
-        write_queries(job.out / "queries.jsonl", queries, "beir")
+        any_format.write_queries(job.out / "queries.jsonl", queries, "beir")
         said.append(f"{len(queries):,} queries")
     for split in collection.splits:
         judgments = collection.judgments(split, reading)
-        write_qrels(job.out / "qrels" / f"{split}.tsv", judgments, "beir")
+        any_format.write_qrels(job.out / "qrels" / f"{split}.tsv", judgments, "beir")
         said.append(f"{judgments.count:,} judgments ({split})")
     return ", ".join(said)
 
@@ -102,25 +87,25 @@ def _documents(job: Conversion, reading: Reading) -> str:
     collection = open_collection(job.source, job.read_as)
     documents = unique(collection.documents(reading, job.columns), reading, job.source)
     write_as = job.write_as or (None if job.out.suffix else "beir")
-    write_documents(job.out, reading.progress.track(documents), write_as)
+    any_format.write_documents(job.out, reading.progress.track(documents), write_as)
     return f"{reading.progress.count:,} documents"
 
 
 def _queries(job: Conversion, reading: Reading) -> str:
-    queries = read_queries(job.source, job.read_as, reading=reading)
-    write_queries(job.out, queries, job.write_as)
+    queries = any_format.read_queries(job.source, job.read_as, reading=reading)
+    any_format.write_queries(job.out, queries, job.write_as)
     return f"{len(queries):,} queries"
 
 
 def _qrels(job: Conversion, reading: Reading) -> str:
-    judgments = read_qrels(job.source, job.read_as, drop_negative=job.drop_negative, reading=reading)
-    write_qrels(job.out, judgments, job.write_as)
+    judgments = any_format.read_qrels(job.source, job.read_as, drop_negative=job.drop_negative, reading=reading)
+    any_format.write_qrels(job.out, judgments, job.write_as)
     return f"{judgments.count:,} judgments of {len(judgments):,} queries"
 
 
 def _run(job: Conversion, reading: Reading) -> str:
-    run = read_run(job.source, job.read_as, reading=reading)
-    write_run(job.out, run, job.write_as)
+    run = any_format.read_run(job.source, job.read_as, reading=reading)
+    any_format.write_run(job.out, run, job.write_as)
     return f"a run of {len(run.qids):,} queries, {len(run):,} documents"
 
 

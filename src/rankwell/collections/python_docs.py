@@ -13,7 +13,7 @@ from importlib.resources import files
 from types import FunctionType, MethodDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
-from rankwell.core.document import Document
+from rankwell.core import Document
 
 MODULES: tuple[str, ...] = tuple(
     """

@@ -6,23 +6,28 @@ document type declarations without them (as in every reply of NCBI) are ignored 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from rankwell.core.errors import FormatError, Phrase
+from rankwell.core import FormatError, Phrase
 
 DEEPEST = 200  # elements within each other; PubMed has about a dozen, formulas in titles included
 LARGEST = 50_000_000  # characters in one element that is handed out
+NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def elements(chunks: Iterable[bytes], names: Collection[str], where: Path | str) -> Iterator[tuple[int, Element]]:
+def elements(
+    chunks: Iterable[bytes], names: Collection[str], where: Path | str, what: str = "XML", encoding: str | None = None
+) -> Iterator[tuple[int, Element]]:
     """The outermost elements of these names with the lines in which they start, in constant memory.
 
-    Raises FormatError where the XML is not well-formed, ends too early, or declares entities.
+    Raises FormatError where the XML is not well-formed, ends too early, or declares entities. `what` names it in that
+    error; an encoding is that of the chunks, whatever the XML declares.
     """
-    collector = _Collector(frozenset(names), where)
+    collector = _Collector(frozenset(names), where, what, encoding)
     try:
         for chunk in chunks:
             collector.parser.Parse(chunk, False)
@@ -41,13 +46,13 @@ def text_of(element: Element | None) -> str:
 class _Collector:
     """Builds the requested elements while expat parses the text."""
 
-    def __init__(self, names: frozenset[str], where: Path | str) -> None:
-        self._names, self._where = names, where
+    def __init__(self, names: frozenset[str], where: Path | str, what: str, encoding: str | None) -> None:
+        self._names, self._where, self._what = names, where, what
         self._depth, self._line, self._size = 0, 0, 0
         self._builder: TreeBuilder | None = None
         self._top = 0  # the depth of the element that is being built
         self._found: list[tuple[int, Element]] = []
-        self.parser = expat.ParserCreate()
+        self.parser = expat.ParserCreate(encoding)
         self.parser.buffer_text = True
         self.parser.StartElementHandler, self.parser.EndElementHandler = self._start, self._end
         self.parser.CharacterDataHandler, self.parser.EntityDeclHandler = self._text, self._refuse
@@ -87,7 +92,7 @@ class _Collector:
             raise self._problem(f"an element of at most {LARGEST:,} characters", "more")
 
     def _refuse(self, name: str, *_: object) -> None:
-        raise self._problem("XML without entity declarations", f"<!ENTITY {name}")
+        raise self._problem(f"{self._what} without entity declarations", f"<!ENTITY {name}")
 
     def _problem(self, expected: str, found: str) -> FormatError:
         return FormatError(self._where, self.parser.CurrentLineNumber, expected=expected, found=found)

@@ -13,14 +13,10 @@ from pathlib import Path
 
 import orjson
 
-from rankwell.collections.any_format import unique, write_documents, write_qrels, write_queries
+from rankwell.collections.any_format import write_documents, write_qrels, write_queries
 from rankwell.collections.collection import Collection
-from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import ParameterError, RankwellError
-from rankwell.core.files import atomic_write
-from rankwell.core.fingerprint import fingerprint
-from rankwell.core.judgments import Judgments
+from rankwell.collections.reading import Reading, unique
+from rankwell.core import Judgments, ParameterError, RankwellError, atomic_write, fingerprint
 
 
 @dataclass(frozen=True)
@@ -130,7 +126,9 @@ def write_sub_collections(
             raise RankwellError(f"{out / part.name}: expected an empty folder or none, found files")
     for sample in chosen:
         folder = out / sample.part.name
-        write_documents(folder, _kept(collection, sample.docnos, reading.unseen), "beir")
+        again = reading.unseen
+        documents = unique(collection.documents(again), again, collection.name)
+        write_documents(folder, (document for document in documents if document.id in sample.docnos), "beir")
         write_queries(folder / "queries.jsonl", queries.only(sample.qids), "beir")
         kept = Judgments(row for row in judgments.only(sample.qids).rows() if row.docno in sample.docnos)
         write_qrels(folder / "qrels" / "test.tsv", kept, "beir")
@@ -139,8 +137,3 @@ def write_sub_collections(
         with atomic_write(folder / "sample.json") as file:
             file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2))
     return chosen
-
-
-def _kept(collection: Collection, docnos: frozenset[str], reading: Reading) -> Iterator[Document]:
-    documents = unique(collection.documents(reading), reading, collection.name)
-    return (document for document in documents if document.id in docnos)

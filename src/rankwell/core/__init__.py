@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from rankwell.core.arrays import Booleans, Floats, Integers
-from rankwell.core.document import Document, Template
-from rankwell.core.errors import FormatError, MissingExtraError, ParameterError, RankwellError
-from rankwell.core.files import atomic_write, home
+from rankwell.core.arrays import TEXT, Booleans, Floats, Integers, Strings, strings
+from rankwell.core.errors import FormatError, MissingExtraError, ParameterError, Phrase, RankwellError, shown
+from rankwell.core.files import atomic_write, home, sync_folder
 from rankwell.core.fingerprint import fingerprint, fingerprint_file
-from rankwell.core.judgments import Judgment, Judgments
 from rankwell.core.progress import SILENT, Progress
-from rankwell.core.query import Queries, Query
+from rankwell.core.records import NOTHING, Document, Judgment, Judgments, Queries, Query, Template, check_id
 from rankwell.core.run import Ranking, Run, Values, sigmoid
 from rankwell.core.stage import Pipeline, Stage, Top
 
 __all__ = [
+    "NOTHING",
     "SILENT",
+    "TEXT",
     "Booleans",
     "Document",
     "Floats",
@@ -24,6 +24,7 @@ __all__ = [
     "Judgments",
     "MissingExtraError",
     "ParameterError",
+    "Phrase",
     "Pipeline",
     "Progress",
     "Queries",
@@ -32,12 +33,17 @@ __all__ = [
     "RankwellError",
     "Run",
     "Stage",
+    "Strings",
     "Template",
     "Top",
     "Values",
     "atomic_write",
+    "check_id",
     "fingerprint",
     "fingerprint_file",
     "home",
+    "shown",
     "sigmoid",
+    "strings",
+    "sync_folder",
 ]

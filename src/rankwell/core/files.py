@@ -39,7 +39,10 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
             if not in_place:
                 os.fsync(file.fileno())
         if not in_place:
-            _put_in_place(temporary, target)
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
+            sync_folder(target.parent)
     except BaseException as error:
         if not in_place:
             temporary.unlink(missing_ok=True)
@@ -47,13 +50,6 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
         if ours and isinstance(error, OSError) and error.errno is not None:
             raise RankwellError(f"{path}: not written: {error.strerror}") from error
         raise
-
-
-def _put_in_place(temporary: Path, target: Path) -> None:
-    if target.exists():
-        shutil.copymode(target, temporary)
-    temporary.replace(target)
-    sync_folder(target.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -47,7 +47,6 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_parts(value: Any) -> Any:
-    """The same for containers."""
     if is_dataclass(value) and not isinstance(value, type):
         return {type(value).__qualname__: {field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
     if isinstance(value, Mapping):

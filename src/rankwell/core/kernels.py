@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock, get_ident
@@ -83,11 +83,9 @@ class Kernels:
     def can_be_kept(self) -> bool:
         """Whether compiled code can be written to RANKWELL_HOME."""
         folder = self._folder()
-        try:
+        with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            return False
-        return os.access(folder, os.W_OK)
+        return folder.is_dir() and os.access(folder, os.W_OK)
 
     def cache_folder(self) -> Path:
         """A writable folder for compiled code; Rankwell's installation often is read-only."""

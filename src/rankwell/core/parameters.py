@@ -12,7 +12,8 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, make_dataclass
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -75,13 +76,11 @@ class Whole(Kind):
     def read(self, name: str, value: Any) -> int:
         """Return the integer; digits as text are accepted."""
         number = int(value) if isinstance(value, str) and INTEGER.fullmatch(value) else value
-        if not isinstance(number, int) or isinstance(number, bool) or not self._within(number):
+        highest = math.inf if self.high is None else self.high
+        if not isinstance(number, int) or isinstance(number, bool) or not self.low <= number <= highest:
             bounds = f"from {self.low}" if self.high is None else f"from {self.low} to {self.high}"
             raise ParameterError(name, expected=f"a whole number {bounds}", found=value)
         return number
-
-    def _within(self, number: int) -> bool:
-        return self.low <= number and (self.high is None or number <= self.high)
 
     def schema(self) -> dict[str, Any]:
         """A JSON integer with its bounds."""
@@ -103,10 +102,8 @@ class Number(Kind):
         """Return the number; text is accepted. NaN is outside all bounds."""
         number = math.nan
         if isinstance(value, str | int | float) and not isinstance(value, bool):
-            try:
+            with suppress(ValueError, OverflowError):
                 number = float(value)
-            except (ValueError, OverflowError):
-                number = math.nan
         outside = (self.above and number == self.low) or (self.below and number == self.high)
         if outside or not self.low <= number <= self.high:
             raise ParameterError(name, expected=f"a number {self._bounds()}", found=value)
@@ -243,15 +240,6 @@ class Parameter:
         return self.kind.read(self.name, value.item() if hasattr(value, "item") else value)  # numpy's numbers too
 
 
-@dataclass(frozen=True)
-class _Declaration:
-    help: str
-    kind: Kind
-    example: Any = None
-    flags: tuple[str, ...] = ()
-    optional: bool = False
-
-
 def param(
     default: Any,
     help: str,
@@ -266,26 +254,16 @@ def param(
 
     `optional`: None is also valid, though it is not the default.
     """
-    declared = {DECLARED: _Declaration(help, kind, example, flags, optional)}
+    declared = Parameter("", default, help, kind, example, flags, optional)
     given = {} if default is MISSING else {"default": default}
-    return field(**given, metadata=declared, **of_field)
+    return field(**given, metadata={DECLARED: declared}, **of_field)
 
 
-def like(
-    owner: type[Any],
-    name: str,
-    *,
-    default: Any = ...,
-    help: str | None = None,
-    flags: tuple[str, ...] | None = None,
-    **of_field: Any,
-) -> Any:
+def like(owner: type[Any], name: str, *, default: Any = ..., help: str | None = None, **others: Any) -> Any:
     """Repeat the field of another class: the same kind and help, and the same default unless one is given."""
     known = parameters(owner)[name]
-    usual = known.default if default is ... else default
-    flags = known.flags if flags is None else flags
-    about, optional = help or known.help, known.may_be_none
-    return param(usual, about, known.kind, example=known.example, flags=flags, optional=optional, **of_field)
+    others = {"example": known.example, "flags": known.flags, "optional": known.may_be_none, **others}
+    return param(known.default if default is ... else default, help or known.help, known.kind, **others)
 
 
 _KNOWN: dict[type[Any], Mapping[str, Parameter]] = {}
@@ -293,22 +271,10 @@ _KNOWN: dict[type[Any], Mapping[str, Parameter]] = {}
 
 def parameters(owner: type[Any]) -> Mapping[str, Parameter]:
     """The declared parameters of a dataclass by name, in the order of its fields."""
-    if owner in _KNOWN:
-        return _KNOWN[owner]
-    found: dict[str, Parameter] = {}
-    for part in fields(owner):
-        declared = part.metadata.get(DECLARED)
-        if declared is not None:
-            found[part.name] = Parameter(
-                part.name,
-                part.default,
-                declared.help,
-                declared.kind,
-                declared.example,
-                declared.flags,
-                declared.optional,
-            )
-    return _KNOWN.setdefault(owner, MappingProxyType(found))
+    if owner not in _KNOWN:
+        declared = {part.name: part.metadata[DECLARED] for part in fields(owner) if DECLARED in part.metadata}
+        _KNOWN[owner] = MappingProxyType({name: replace(known, name=name) for name, known in declared.items()})
+    return _KNOWN[owner]
 
 
 def check_parameters(value: Any, *, but: Sequence[str] = ()) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO, TypeVar
 
 if TYPE_CHECKING:
@@ -58,9 +57,7 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._show()
             self._bar.stop()
@@ -108,10 +105,8 @@ class Progress:
         elapsed, share = max(self._shown - self._started, 1e-9), self.share()
         state = f"{self.count:,} {self.unit}, {self.count / elapsed:,.0f}/s"
         if self._bar is not None:
-            completed = share if share is not None else 0.0
-            self._bar.update(
-                self._bar.task_ids[0], completed=completed, total=None if share is None else 1.0, state=state
-            )
+            total = None if share is None else 1.0
+            self._bar.update(self._bar.task_ids[0], completed=share or 0.0, total=total, state=state)
             return
         percent = "" if share is None else f"{share:.0%}, "
         left = "" if not share else f", {elapsed / share - elapsed:,.0f} s left"
@@ -128,11 +123,5 @@ def _bar(stream: TextIO) -> RichProgress:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[state]}"),
-        TimeRemainingColumn(),
-    )
-    return RichProgress(*columns, console=Console(file=stream), transient=True)
+    parts = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[state]}")
+    return RichProgress(*parts, TimeRemainingColumn(), console=Console(file=stream), transient=True)

@@ -14,10 +14,8 @@ import numpy.typing as npt
 import orjson
 
 from rankwell.core.arrays import TEXT, Floats, Integers, Strings, strings
-from rankwell.core.document import Document
 from rankwell.core.errors import ParameterError, RankwellError
-from rankwell.core.frames import column, frame
-from rankwell.core.query import Queries
+from rankwell.core.records import Document, Queries, column, frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,19 +37,12 @@ def ranking_order(offsets: Integers, docnos: Strings, scores: Floats) -> Integer
     inside[borders[(borders > 0) & (borders < len(scores))] - 1] = False
     if not (inside & (scores[1:] >= scores[:-1])).any():
         return None
-    order = _by_score(offsets, scores, inside)
-    tied = inside & (scores[order][1:] == scores[order][:-1])
-    _settle_ties(order, docnos, tied)
-    return order
-
-
-def _by_score(offsets: Integers, scores: Floats, inside: np.ndarray) -> Integers:
-    """Sort the queries in which a score is higher than the one before it."""
     order = np.arange(len(scores), dtype=np.int64)
     rises = np.flatnonzero(inside & (scores[1:] > scores[:-1]))
     for query in np.unique(np.searchsorted(offsets, rises, side="right") - 1):
         start, end = offsets[query], offsets[query + 1]
         order[start:end] = start + np.argsort(-scores[start:end], kind="stable")
+    _settle_ties(order, docnos, inside & (scores[order][1:] == scores[order][:-1]))
     return order
 
 
@@ -80,7 +71,6 @@ class Ranking:
         return len(self.docnos)
 
     def __iter__(self) -> Iterator[tuple[str, float]]:
-        """Document ids with their scores."""
         return zip(self.docnos.tolist(), self.scores.tolist(), strict=True)
 
 
@@ -149,15 +139,8 @@ class Run:
     @classmethod
     def of_queries(cls, queries: Queries, documents: Mapping[str, Document] | None = None) -> Run:
         """The run before the first stage: all queries, without documents."""
-        nothing = np.zeros(0, dtype=np.float32)
-        return cls(
-            tuple(queries),
-            np.zeros(len(queries) + 1, dtype=np.int64),
-            strings([]),
-            nothing,
-            queries=queries,
-            documents=documents,
-        )
+        offsets, scores = np.zeros(len(queries) + 1, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        return cls(tuple(queries), offsets, strings([]), scores, queries=queries, documents=documents)
 
     def __len__(self) -> int:
         """Number of query-document pairs."""
@@ -224,12 +207,8 @@ class Run:
     def to_frame(self) -> pd.DataFrame:
         """A data frame with the columns qid, docno, score, rank, and query and text where they are known."""
         qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
-        columns: dict[str, Any] = {
-            "qid": qids,
-            "docno": self.docnos.astype(object),
-            "score": self.scores,
-            "rank": self.ranks,
-        }
+        docnos = self.docnos.astype(object)
+        columns: dict[str, Any] = {"qid": qids, "docno": docnos, "score": self.scores, "rank": self.ranks}
         if self.queries is not None:
             texts = self.queries.texts()
             columns["query"] = [texts.get(qid, "") for qid in qids]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from rankwell.core.errors import ParameterError
 from rankwell.core.fingerprint import fingerprint
-from rankwell.core.query import Queries
+from rankwell.core.records import Queries
 from rankwell.core.run import Run
 
 Given = Run | Queries | str | Iterable[str] | Mapping[str, str]

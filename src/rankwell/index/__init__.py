@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from rankwell.index.columns import NumberColumn, RangeFacet, TextColumn, ValueFacet
-from rankwell.index.hits import Hits
 from rankwell.index.index import Index, StoredDocuments
 from rankwell.index.manifest import is_index, with_metadata_names
 from rankwell.index.merging import MergeJob
 from rankwell.index.opening import as_index, in_folder, open_index, scheme_of
-from rankwell.index.protocol import Mask, MetadataColumn, SearchIndex
+from rankwell.index.protocol import Hits, Mask, MetadataColumn, SearchIndex
 from rankwell.index.scoring import IDFS, MATCHES, Scoring
 from rankwell.index.snippets import Snippet
 from rankwell.index.writer import IndexWriter

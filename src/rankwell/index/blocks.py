@@ -8,14 +8,12 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 import orjson
 
-from rankwell.core import RankwellError
-from rankwell.core.arrays import TEXT, Strings, strings
+from rankwell.core import TEXT, RankwellError, Strings, strings
 
 # Documents are scored in windows of this size, so that a window's accumulators stay in the first-level cache.
 WINDOW = 8192
@@ -67,9 +65,11 @@ class BlockWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, finished or not."""
         self._file.close()
 
     def add(self, name: str, array: Array) -> None:
@@ -119,9 +119,8 @@ class BlockWriter:
 class BlockSection:
     """An array in a memory-mapped file; parts are read and checked on demand."""
 
-    def __init__(self, file: BlockFile, name: str, dtype: str, start: int, length: int) -> None:
+    def __init__(self, file: BlockFile, dtype: str, start: int, length: int) -> None:
         self._file, self._start, self.whole = file, start, False
-        self.name = name
         self.unchecked: Array = file.bytes[start : start + length].view(np.dtype(dtype))
 
     def __len__(self) -> int:
@@ -162,7 +161,9 @@ class BlockFile:
         directory = self.bytes[where : where + length].tobytes()
         if zlib.crc32(directory) != found:
             raise RankwellError(f"{path}: damaged: the directory's checksum does not fit")
-        self.facts, self._sections = self._directory(directory[:text])
+        listed = orjson.loads(directory[:text])
+        self.facts: dict[str, Any] = listed["facts"]
+        self._sections = {name: BlockSection(self, *parts) for name, parts in listed["sections"].items()}
         self._end = where
         self._checksums = np.frombuffer(directory, dtype="<u4", offset=text).tolist()
         self._checked = bytearray(len(self._checksums))
@@ -202,11 +203,6 @@ class BlockFile:
         if zlib.crc32(trailer[: -len(MAGIC) - 4]) != own or where + length + TRAILER.size != self.size:
             raise RankwellError(f"{self.path}: damaged: the end of the file does not fit")
         return where, length, text, checksum
-
-    def _directory(self, text: bytes) -> tuple[dict[str, Any], dict[str, BlockSection]]:
-        directory = orjson.loads(text)
-        sections = {name: BlockSection(self, name, *parts) for name, parts in directory["sections"].items()}
-        return directory["facts"], sections
 
 
 def _mapped(path: Path) -> Array:

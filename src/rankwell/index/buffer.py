@@ -130,10 +130,6 @@ class Buffer:
         if self._vocabulary.waiting + self._waiting >= BATCH:
             self.fold()
 
-    def remove(self, docno: str) -> bool:
-        """Remove a document; return whether it existed."""
-        return self.places.pop(docno, None) is not None
-
     def fold(self) -> None:
         """Count the waiting words."""
         if not self._words:

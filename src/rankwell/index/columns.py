@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core.arrays import Strings, strings
+from rankwell.core import Strings, strings
 from rankwell.index.blocks import Array, BlockFile, BlockWriter, Texts, add_texts
 from rankwell.index.protocol import EMPTY, NUMBER, TEXT, Mask
 
@@ -57,7 +57,7 @@ class NumberColumn:
         chosen = self.numbers[np.asarray(among)]
         missing = int(np.isnan(chosen).sum())
         if len(numbers) == 0 or _few(numbers):
-            counts = {_written(value): count for value, count in self.counts(np.asarray(among)).items()}
+            counts = {written(value): count for value, count in self.counts(np.asarray(among)).items()}
             return _values(counts, most, missing)
         lowest, highest = float(numbers.min()), float(numbers.max())
         width = _width(lowest, highest, whole=bool((numbers == np.floor(numbers)).all()))
@@ -120,13 +120,8 @@ class TextColumn:
 Column = NumberColumn | TextColumn
 
 
-def write_column(file: BlockWriter, name: str, values: Sequence[Any]) -> None:
-    """Write the values of a column (None: no value), as numbers if all are numbers, else as text."""
-    write_made(file, name, _made(values))
-
-
-def write_made(file: BlockWriter, name: str, column: Column) -> None:
-    """Write an existing column."""
+def write_column(file: BlockWriter, name: str, column: Column) -> None:
+    """Write a column as sections of a segment."""
     if isinstance(column, NumberColumn):
         file.add(f"number:{name}", column.numbers.astype(np.float64, copy=False))
     else:
@@ -157,7 +152,8 @@ def joined(columns: Iterable[Column]) -> Column:
     return TextColumn(np.concatenate(codes), strings(values))
 
 
-def _made(values: Sequence[Any]) -> Column:
+def column_of(values: Sequence[Any]) -> Column:
+    """The column of these values (None: no value), of numbers if all are numbers, else of text."""
     present = [value for value in values if value is not None]
     if all(isinstance(value, (int, float)) for value in present):
         return NumberColumn(np.array([math.nan if value is None else _number(value) for value in values]))
@@ -170,7 +166,7 @@ def _made(values: Sequence[Any]) -> Column:
 def _as_text(column: Column) -> TextColumn:
     if isinstance(column, TextColumn):
         return column
-    made = _made([None if math.isnan(number) else written(number) for number in column.numbers.tolist()])
+    made = column_of([None if math.isnan(number) else written(number) for number in column.numbers.tolist()])
     return made if isinstance(made, TextColumn) else TextColumn(np.full(len(column.numbers), -1), strings([]))
 
 
@@ -235,7 +231,7 @@ def facet_of_counts(counts: Mapping[Any, tuple[int, int]], missing: int, most: i
         return _values(chosen, most, missing)
     numbers = np.array([value for value in counts if math.isfinite(value)])
     if len(numbers) == 0 or _few(numbers):
-        return _values({_written(value): count for value, count in chosen.items()}, most, missing)
+        return _values({written(value): count for value, count in chosen.items()}, most, missing)
     inside = [value for value in chosen if math.isfinite(value)]
     column = NumberColumn(np.concatenate((numbers, np.repeat(inside, [chosen[value] for value in inside]))))
     among = np.arange(len(column.numbers)) >= len(numbers)
@@ -257,8 +253,3 @@ def _width(lowest: float, highest: float, *, whole: bool) -> float:
     if whole:
         return float((highest - lowest) // BARS + 1)
     return (highest - lowest) / BARS
-
-
-def _written(number: float) -> str:
-    """The number as text, as a filter parses it."""
-    return str(int(number)) if number.is_integer() else repr(number)

@@ -136,14 +136,11 @@ class Compiled:
         for query, own in enumerate(lines):
             if own:
                 (pruned if prune and _is_prunable(own) else others).append(query)
-        jobs: list[Job] = []
-        if pruned:
-            table = self._table(setting, model, [line for query in pruned for line in lines[query]])
-            jobs += [
-                partial(self._pruned, part, lines, scope, table, model=model, thresholds=thresholds, every=every)
-                for part in _parts(pruned, threads)
-            ]
-        jobs += [partial(self._complete, part, lines, scope, model, every=every) for part in _parts(others, threads)]
+        needed = [line for query in pruned for line in lines[query]]
+        table = self._table(setting, model, needed) if pruned else None
+        run = partial(self._run, lines=lines, scope=scope, model=model, thresholds=thresholds, every=every)
+        jobs: list[Job] = [partial(run, part, table) for part in _parts(pruned, threads)]
+        jobs += [partial(run, part, None) for part in _parts(others, threads)]
         out = [NOTHING] * len(plans)
         for found in _done(jobs, threads):
             for query, result in found:
@@ -171,42 +168,34 @@ class Compiled:
             table.prepare((number, self._segment.spaces[line.field]) for line, number in lines)
         return table
 
-    def _pruned(
+    def _run(
         self,
         queries: Sequence[int],
+        table: ImpactTable | None,
+        *,
         lines: Sequence[QueryLines],
         scope: Scope,
-        table: ImpactTable,
-        *,
         model: KernelModel,
         thresholds: Array,
         every: bool,
     ) -> list[tuple[int, Found]]:
-        own = table.lines([lines[query] for query in queries], scope.k)
+        """The results of these queries: pruned with a table of impacts, else by reading every posting."""
         keys, counts = np.zeros((len(queries), scope.k), dtype=np.uint64), np.zeros(len(queries), dtype=np.int64)
-        search = self._kernels.search_and if every else self._kernels.search_or
-        windows = self._segment.windows
-        search(self._arrays, table.impacts, own, model, scope, windows, thresholds[queries], keys, counts)
-        return self._decoded(queries, keys, counts)
-
-    def _complete(
-        self, queries: Sequence[int], lines: Sequence[QueryLines], scope: Scope, model: KernelModel, *, every: bool
-    ) -> list[tuple[int, Found]]:
-        place, spaces = self._segment.place, self._segment.spaces
-        rows = [
-            [(*place(number), spaces[line.field], 0, line.group, line.weight, 0.0) for line, number in lines[query]]
-            for query in queries
-        ]
-        own = flat(self._kernels, rows)
-        keys, counts = np.zeros((len(queries), scope.k), dtype=np.uint64), np.zeros(len(queries), dtype=np.int64)
-        self._kernels.search_all(self._arrays, own, model, scope, self._segment.windows, every, keys, counts)
-        return self._decoded(queries, keys, counts)
-
-    def _decoded(self, queries: Sequence[int], keys: Array, counts: Array) -> list[tuple[int, Found]]:
-        """Documents and scores from keys, best first."""
+        kernels, windows, asked = self._kernels, self._segment.windows, [lines[query] for query in queries]
+        if table is not None:
+            own = table.lines(asked, scope.k)
+            search = kernels.search_and if every else kernels.search_or
+            search(self._arrays, table.impacts, own, model, scope, windows, thresholds[queries], keys, counts)
+        else:
+            place, spaces = self._segment.place, self._segment.spaces
+            rows = [
+                [(*place(number), spaces[line.field], 0, line.group, line.weight, 0.0) for line, number in of_query]
+                for of_query in asked
+            ]
+            kernels.search_all(self._arrays, flat(kernels, rows), model, scope, windows, every, keys, counts)
         keys.sort(axis=1)
         documents, scores = np.empty(keys.shape, dtype=np.int64), np.empty(keys.shape, dtype=np.float32)
-        self._kernels.decode(keys, counts, documents, scores)
+        kernels.decode(keys, counts, documents, scores)
         places = zip(queries, counts.tolist(), strict=True)
         return [(query, (documents[row, :count], scores[row, :count])) for row, (query, count) in enumerate(places)]
 

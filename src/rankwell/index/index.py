@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import Document, ParameterError, RankwellError
-from rankwell.core.arrays import Integers, Strings, strings
+from rankwell.core import Document, Integers, ParameterError, RankwellError, Strings, strings
 from rankwell.index.blocks import COMBINED, MOST_REMEMBERED, Array
 from rankwell.index.columns import Column, joined
-from rankwell.index.hits import Hits
 from rankwell.index.manifest import NAME, Manifest, analyzer_of, read_manifest
-from rankwell.index.protocol import Mask, SearchIndex
+from rankwell.index.protocol import Hits, Mask, SearchIndex
 from rankwell.index.scoring import QueryTerms, Scoring, TermStatistics
 from rankwell.index.search import IndexSearch, holding_phrase
 from rankwell.index.segment import Segment
@@ -42,9 +41,7 @@ class StoredDocuments(Mapping[str, Document]):
 
     def __iter__(self) -> Iterator[str]:
         for segment in self._segments:
-            for number, docno in enumerate(segment.docnos.all()):
-                if segment.dead is None or not segment.dead[number]:
-                    yield docno
+            yield from compress(segment.docnos.all(), segment.alive().tolist())
 
     def __len__(self) -> int:
         return sum(segment.entry.live for segment in self._segments)
@@ -199,11 +196,7 @@ class Index(SearchIndex):
     @cached_property
     def live(self) -> npt.NDArray[np.bool_]:
         """Mask of the documents that are not deleted."""
-        mask = np.ones(self.size, dtype=bool)
-        for segment, base in zip(self._segments, self._bases, strict=True):
-            if segment.dead is not None:
-                mask[base : base + segment.documents] = ~segment.dead
-        return mask
+        return np.concatenate([np.ones(0, dtype=bool), *(segment.alive() for segment in self._segments)])
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:

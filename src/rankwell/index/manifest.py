@@ -6,7 +6,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,6 @@ class SegmentEntry:
     dead_size: int = 0
     dead_checksum: int = 0
 
-    @property
-    def files(self) -> set[str]:
-        """The files of this entry."""
-        return {self.name, self.dead} if self.dead else {self.name}
-
 
 @dataclass(frozen=True)
 class Manifest:
@@ -52,12 +47,12 @@ class Manifest:
     positions: bool = False
     commit: int = 0
     next: int = 1  # the number of the next file
-    segments: tuple[SegmentEntry, ...] = field(default=())
+    segments: tuple[SegmentEntry, ...] = ()
 
     @property
     def files(self) -> set[str]:
         """All files of this commit, besides the manifest."""
-        return {name for segment in self.segments for name in segment.files}
+        return {name for entry in self.segments for name in (entry.name, entry.dead) if name}
 
     @property
     def known_fields(self) -> tuple[str, ...]:
@@ -174,20 +169,13 @@ def settled(
         raise ParameterError("fields, metadata", expected="lists of names", found=fields or metadata)
     if fields is not None and (not fields or "" in fields):
         raise ParameterError("fields", expected="at least one name, and no empty one", found=list(fields))
+    names = None if fields is None else tuple(dict.fromkeys(fields))
+    columns = None if metadata is None else tuple(dict.fromkeys(metadata))
     if there is None:
-        return Manifest(
-            (analyzer or Analyzer()).config(),
-            None if fields is None else tuple(dict.fromkeys(fields)),
-            tuple(dict.fromkeys(metadata or ())),
-            positions=bool(positions),
-        )
+        return Manifest((analyzer or Analyzer()).config(), names, columns or (), positions=bool(positions))
     analyzer_of(path, there)
-    given = {
-        "analyzer": None if analyzer is None else analyzer.config(),
-        "fields": None if fields is None else tuple(dict.fromkeys(fields)),
-        "metadata": None if metadata is None else tuple(dict.fromkeys(metadata)),
-        "positions": positions,
-    }
+    config = None if analyzer is None else analyzer.config()
+    given = {"analyzer": config, "fields": names, "metadata": columns, "positions": positions}
     for name, value in given.items():
         kept = getattr(there, name)
         if value is not None and value != kept:

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rankwell.core import Document
 from rankwell.index.blocks import COMBINED, MISSING, Array
 from rankwell.index.columns import NumberColumn, TextColumn, joined
 from rankwell.index.manifest import SegmentEntry
-from rankwell.index.postings import MOST_POSTINGS, PostingsBuilder, Triples, ordered, positions_of, triples_of
+from rankwell.index.postings import MOST_POSTINGS, PostingsBuilder, Triples, ordered, positions_of, ranges, triples_of
 from rankwell.index.segment import Segment
-from rankwell.index.segment_writer import Contents, SegmentWriter, column_writer, combined_lengths, spaces_of
+from rankwell.index.segment_writer import Contents, SegmentWriter, combined_lengths, spaces_of
 from rankwell.index.store import SMALL, StoreWriter, decoded
 
 # Postings sorted at once; they bound the memory of a merge.
@@ -47,14 +46,13 @@ def merged(segments: Sequence[Segment], store: StoreWriter, metadata: Sequence[s
         for triples, places in _chunks(sources, name, len(terms), positions=positions and name != COMBINED):
             builder.add(triples, places)
     lengths = combined_lengths(_lengths(sources, fields, len(docnos)))
-    columns = {name: column_writer(name, _column(sources, name, len(docnos))) for name in metadata}
+    columns = {name: _column(sources, name, len(docnos)) for name in metadata}
     return Contents(docnos, stored, terms, spaces, lengths, builder, columns, positions)
 
 
 def _document_ranks(segments: Sequence[Segment]) -> tuple[list[str], list[Array]]:
     docnos = [docno for part in segments for docno in part.docnos.all()]
-    dead = [part.dead if part.dead is not None else np.zeros(part.documents, dtype=bool) for part in segments]
-    alive = np.flatnonzero(~np.concatenate(dead)).tolist()
+    alive = np.flatnonzero(np.concatenate([part.alive() for part in segments])).tolist()
     alive.sort(key=docnos.__getitem__, reverse=True)
     ranks = np.full(len(docnos), -1, dtype=np.int64)
     ranks[alive] = np.arange(len(alive))
@@ -83,7 +81,7 @@ def _living(segment: Segment, ranks: Array) -> Array:
     if segment.dead is None or not count:
         return np.ones(count, dtype=bool)
     alive = np.zeros(count, dtype=bool)
-    for first, end in _ranges(np.diff(segment.file["offsets"].part(0, count + 1).astype(np.int64))):
+    for first, end in ranges(segment.file["offsets"].part(0, count + 1).astype(np.int64), CHUNK):
         triples = triples_of(segment, first, end)
         alive[triples.terms[ranks[triples.documents] >= 0] + first] = True
     return alive
@@ -92,14 +90,13 @@ def _living(segment: Segment, ranks: Array) -> Array:
 def _chunks(
     sources: Sequence[Source], field: str, terms: int, *, positions: bool
 ) -> Iterator[tuple[Triples, Array | None]]:
-    """The merged postings of a field, in groups of terms."""
     counts = np.zeros(terms + 1, dtype=np.int64)
     holding = [source for source in sources if field in source.segment.spaces]
     for source in holding:
         base = source.segment.spaces[field] * len(source.terms)
         own = np.diff(source.segment.file["offsets"].part(base, base + len(source.terms) + 1).astype(np.int64))
         np.add.at(counts, source.terms, own)
-    for first, end in _ranges(counts[:-1]):
+    for first, end in ranges(np.concatenate(([0], np.cumsum(counts[:-1]))), CHUNK):
         parts = [_part(source, field, first, end, positions=positions) for source in holding]
         triples = Triples(*(np.concatenate(column) for column in zip(*(part for part, _ in parts), strict=True)))
         if positions:
@@ -124,24 +121,12 @@ def _part(source: Source, field: str, first: int, end: int, *, positions: bool) 
 
 
 def _ordered_with(triples: Triples, positions: Array) -> tuple[Triples, Array]:
-    """Sorted triples with their positions."""
     terms, documents, frequencies = triples
     order = np.lexsort((documents, terms))
     starts = np.cumsum(frequencies, dtype=np.int64) - frequencies
     counts = frequencies[order].astype(np.int64)
     shift = np.repeat(starts[order] - (np.cumsum(counts) - counts), counts)
     return Triples(terms[order], documents[order], frequencies[order]), positions[shift + np.arange(len(shift))]
-
-
-def _ranges(counts: Array) -> Iterator[tuple[int, int]]:
-    """Ranges of lists with about CHUNK postings each."""
-    ends = np.cumsum(counts)
-    first = 0
-    while first < len(counts):
-        before = int(ends[first - 1]) if first else 0
-        end = max(first + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
-        yield first, end
-        first = end
 
 
 def _lengths(sources: Sequence[Source], fields: Sequence[str], documents: int) -> Array:
@@ -219,15 +204,11 @@ class MergeJob:
         """The documents that were alive when the job began and are dead in the current segments."""
         died: set[str] = set()
         for name, before in self.sources.items():
-            dead = np.ones(before.documents, dtype=bool)  # in a removed segment all are dead
-            if name in now:
-                dead = _dead(now[name])
-            died.update(before.docnos[number] for number in np.flatnonzero(dead & ~_dead(before)).tolist())
+            alive = before.alive()
+            if name in now:  # in a removed segment all are dead
+                alive &= ~now[name].alive()
+            died.update(before.docnos[number] for number in np.flatnonzero(alive).tolist())
         return died
-
-
-def _dead(segment: Segment) -> npt.NDArray[np.bool_]:
-    return np.zeros(segment.documents, dtype=bool) if segment.dead is None else segment.dead
 
 
 TOGETHER = 8  # a document is copied once for each factor of this in the size of the index

@@ -148,11 +148,7 @@ def triples_of(segment: Segment, first: int, end: int) -> Triples:
     offsets = segment.file["offsets"].part(first, end + 1).astype(np.int64)
     counts = np.diff(offsets)
     terms = np.repeat(np.arange(len(counts), dtype=np.uint32), counts)
-    frequencies = segment.file["frequencies"].part(int(offsets[0]), int(offsets[-1])).astype(np.uint32)
-    large = np.flatnonzero(frequencies == LARGE)
-    if len(large):
-        at = np.searchsorted(segment.file["large_at"].all(), large + offsets[0])
-        frequencies[large] = segment.file["large"].all()[at]
+    frequencies = segment.frequencies(int(offsets[0]), int(offsets[-1]))
     return Triples(terms, _documents(segment, first, end, offsets), frequencies)
 
 
@@ -164,13 +160,17 @@ def positions_of(segment: Segment, first: int, end: int) -> Array:
 
 def stretches(segment: Segment, space: int, size: int) -> Iterator[tuple[int, int]]:
     """Ranges of posting lists of a field with about `size` postings each."""
-    terms = len(segment.terms)
-    start = space * terms
-    ends = segment.file["offsets"].part(start, start + terms + 1).astype(np.int64)
+    start, end = space * len(segment.terms), (space + 1) * len(segment.terms)
+    offsets = segment.file["offsets"].part(start, end + 1).astype(np.int64)
+    return ((start + first, start + last) for first, last in ranges(offsets, size))
+
+
+def ranges(offsets: Array, size: int) -> Iterator[tuple[int, int]]:
+    """Ranges of lists with about `size` postings each; list i is at `offsets[i]` to `offsets[i + 1]` (exclusive)."""
     first = 0
-    while first < terms:
-        end = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
-        yield start + first, start + min(end, terms)
+    while first < len(offsets) - 1:
+        end = max(first + 1, int(np.searchsorted(offsets, offsets[first] + size, side="right")) - 1)
+        yield first, end
         first = end
 
 

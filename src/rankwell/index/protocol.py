@@ -1,17 +1,18 @@
-"""The interface of an index for stages: `Index` in a folder implements it, and indexes in databases can."""
+"""The interface of an index for stages, and its results: `Index` in a folder implements it, databases can too."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import numpy.typing as npt
 
 from rankwell.analysis import Analyzer
-from rankwell.core import Document, ParameterError
-from rankwell.core.arrays import Integers, Strings
-from rankwell.index.hits import Hits
+from rankwell.core import Document, Floats, Integers, ParameterError, Ranking, Strings
 from rankwell.index.scoring import QueryTerms, Scoring, TermStatistics
 from rankwell.index.snippets import Snippet, snippet_of
 
@@ -58,6 +59,34 @@ class MetadataColumn(Protocol):
 
     def is_facet(self, documents: int) -> bool:
         """Whether its values are shared by documents (an address or a DOI is not)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The documents of each query, best first: those of query i are at `offsets[i]` to `offsets[i + 1]` (exclusive).
+
+    `documents` are the index's own numbers, valid for this commit only; ids are read on demand.
+    """
+
+    offsets: Integers
+    documents: Integers
+    scores: Floats
+    index: SearchIndex
+
+    @cached_property
+    def docnos(self) -> Strings:
+        """The ids of the documents."""
+        return self.index.docnos(self.documents)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[Ranking]:
+        return (self[query] for query in range(len(self)))
+
+    def __getitem__(self, query: int) -> Ranking:
+        span = slice(*self.offsets[range(len(self))[query] + np.arange(2)])
+        return Ranking(self.docnos[span], self.scores[span])
 
 
 class SearchIndex(Protocol):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankwell.analysis import Analyzer
-from rankwell.core.arrays import Strings
+from rankwell.core.run import ranking_order
 from rankwell.index.blocks import Array
-from rankwell.index.compiled import NOTHING, Compiled, is_loaded, kernels
-from rankwell.index.hits import Found, Hits, gathered
-from rankwell.index.scoring import Plan, QueryTerms, Scoring, TermStatistics, planned, query_terms
+from rankwell.index.compiled import NOTHING, Compiled, Found, is_loaded, kernels
+from rankwell.index.protocol import Hits
+from rankwell.index.scoring import Plan, QueryTerms, Scoring, planned, query_terms
 from rankwell.index.segment import Segment
+
+if TYPE_CHECKING:
+    from rankwell.index.index import Index
 
 
 def scan(
@@ -25,8 +28,10 @@ def scan(
     *,
     allowed: Array | None,
     k: int,
-) -> tuple[Array, Array]:
+) -> Found:
     """The k best documents of a segment (at that position in the index) and their scores, best first."""
+    if not plan.lines:
+        return NOTHING
     sums = np.zeros(segment.documents)
     reached = np.zeros(segment.documents, dtype=np.int32)  # number of consecutive query terms found
     for line in plan.lines:
@@ -45,16 +50,8 @@ def scan(
     wanted = plan.groups if scoring.match == "and" else 1
     matching = reached == wanted if allowed is None else (reached == wanted) & allowed
     documents = np.flatnonzero(matching)
-    return best(documents, sums[documents].astype(np.float32), k)
-
-
-def best(documents: Array, scores: Array, k: int) -> tuple[Array, Array]:
-    """The k best of these, sorted by score and then by number (which is by id descending)."""
-    if len(scores) > k:
-        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-        documents, scores = documents[kept], scores[kept]
-    order = np.lexsort((documents, -scores))[:k]
-    return documents[order], scores[order]
+    documents, scores = contenders(documents, sums[documents].astype(np.float32), k)
+    return documents[:k], scores[:k]
 
 
 # Loading the compiled kernels takes about a second; numpy processes this many postings in that time, or clears and
@@ -63,28 +60,10 @@ WORTH_LOADING = 20_000_000
 PER_POSTING = 8
 
 
-class SearchedSegments(Protocol):
-    """The interface of an index for its search."""
-
-    analyzer: Analyzer
-
-    @property
-    def average_lengths(self) -> Mapping[str, float]:
-        """The average length of each field."""
-
-    def __len__(self) -> int: ...
-
-    def statistics(self, term: str, field: str) -> TermStatistics:
-        """The statistics of a term."""
-
-    def docnos(self, documents: Array) -> Strings:
-        """The ids of documents."""
-
-
 class IndexSearch:
     """Searches the segments of an index."""
 
-    def __init__(self, segments: Sequence[Segment], bases: Sequence[int], index: SearchedSegments) -> None:
+    def __init__(self, segments: Sequence[Segment], bases: Sequence[int], index: Index) -> None:
         self._segments, self._bases, self._index = segments, bases, index
         self._compiled = [Compiled(segment, place) for place, segment in enumerate(segments)]
 
@@ -103,37 +82,22 @@ class IndexSearch:
         terms = [query_terms(query, index.analyzer, distinct=scoring.distinct) for query in queries]
         plans = [planned(of_query, scoring, len(index), index.statistics) for of_query in terms]
         k = min(k, max(1, len(index)))
-        if not is_loaded() and (kernels.reserved or self._work(plans) < WORTH_LOADING):
-            of_segments = [self._scanned(place, plans, k, scoring, allowed) for place in range(len(self._segments))]
-        else:
-            of_segments = self._run_compiled(plans, k, scoring, allowed, prune=prune, threads=threads)
-        return gathered(of_segments or [[NOTHING] * len(plans)], self._bases, k, index)
-
-    def _scanned(
-        self, place: int, plans: Sequence[Plan], k: int, scoring: Scoring, allowed: Array | None
-    ) -> list[Found]:
-        segment, averages = self._segments[place], self._index.average_lengths
-        mask = self._allowed(place, allowed)
-        return [
-            scan(segment, place, plan, scoring, averages, allowed=mask, k=k) if plan.lines else NOTHING
-            for plan in plans
-        ]
-
-    def _run_compiled(
-        self, plans: Sequence[Plan], k: int, scoring: Scoring, allowed: Array | None, *, prune: bool, threads: int
-    ) -> list[list[Found]]:
-        """Search the largest segment first: its scores are the thresholds for the others."""
-        found: dict[int, list[Found]] = {}
+        scanned = not is_loaded() and (kernels.reserved or self._work(plans) < WORTH_LOADING)
+        averages, found = index.average_lengths, dict[int, list[Found]]()
         thresholds = np.zeros(len(plans), dtype=np.float32)
-        for place in sorted(range(len(self._segments)), key=lambda place: -self._segments[place].documents):
-            compiled, mask = self._compiled[place], self._allowed(place, allowed)
-            averages = self._index.average_lengths
-            found[place] = compiled.search(
+        # The largest segment comes first: its scores are the thresholds for the others.
+        for place, segment in sorted(enumerate(self._segments), key=lambda pair: -pair[1].documents):
+            mask = self._allowed(place, allowed)
+            if scanned:
+                found[place] = [scan(segment, place, plan, scoring, averages, allowed=mask, k=k) for plan in plans]
+                continue
+            found[place] = self._compiled[place].search(
                 plans, k, scoring, averages, mask=mask, thresholds=thresholds, prune=prune, threads=threads
             )
             if len(found) < len(self._segments):
                 _raise_thresholds(thresholds, found, k)
-        return [found[place] for place in range(len(self._segments))]
+        of_segments = [found[place] for place in range(len(self._segments))]
+        return gathered(of_segments or [[NOTHING] * len(plans)], self._bases, k, index)
 
     def _allowed(self, place: int, allowed: Array | None) -> Array | None:
         """Mask of the allowed documents of a segment; None: all."""
@@ -188,3 +152,42 @@ def _places(segment: Segment, number: int) -> Array:
     positions = segment.file["positions"].part(start, end).astype(np.int64)
     documents = np.repeat(segment.documents_of(number), segment.frequencies_of(number))
     return documents * WIDE + positions + WIDE // 2
+
+
+def gathered(of_segments: Sequence[Sequence[Found]], bases: Sequence[int], k: int, index: Index) -> Hits:
+    """Merge the segments' sorted lists into one list per query."""
+    if len(of_segments) == 1:
+        return _hits(of_segments[0], index)
+    return _hits([_joined(parts, bases, k, index) for parts in zip(*of_segments, strict=True)], index)
+
+
+def _joined(parts: Sequence[Found], bases: Sequence[int], k: int, index: Index) -> Found:
+    """A query's best documents. Ids are read only where documents of different segments have equal scores."""
+    documents = np.concatenate([numbers + base for (numbers, _), base in zip(parts, bases, strict=True)])
+    scores = np.concatenate([scores for _, scores in parts])
+    documents, scores = contenders(documents, scores, k)
+    tied = np.flatnonzero(scores[1:] == scores[:-1])
+    if len(tied):
+        of = np.searchsorted(bases, documents, side="right")
+        if (of[tied] != of[tied + 1]).any():
+            settled = ranking_order(np.array([0, len(scores)]), index.docnos(documents), scores)
+            documents = documents if settled is None else documents[settled]
+    return documents[:k], scores[:k]
+
+
+def contenders(documents: Array, scores: Array, k: int) -> Found:
+    """All documents with at least the k-th best score, sorted by score and then by number."""
+    if len(scores) > k:
+        kept = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+        documents, scores = documents[kept], scores[kept]
+    order = np.lexsort((documents, -scores))
+    return documents[order], scores[order]
+
+
+def _hits(found: Sequence[Found], index: Index) -> Hits:
+    offsets = np.array([0, *accumulate(len(documents) for documents, _ in found)], dtype=np.int64)
+    if len(found) == 1:
+        return Hits(offsets, *found[0], index)
+    documents = np.concatenate([np.zeros(0, dtype=np.int64), *(documents for documents, _ in found)])
+    scores = np.concatenate([np.zeros(0, dtype=np.float32), *(scores for _, scores in found)])
+    return Hits(offsets, documents, scores, index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,17 +36,15 @@ class Segment:
         self.documents = entry.documents
         if self.file.facts["documents"] != entry.documents:
             raise RankwellError(f"{self.file.path}: damaged: expected {entry.documents} documents")
-        self.dead_file = (
-            BlockFile(folder / entry.dead, DEAD, size=entry.dead_size, checksum=entry.dead_checksum)
-            if entry.dead
-            else None
-        )
+        self.dead_file: BlockFile | None = None
+        if entry.dead:
+            self.dead_file = BlockFile(folder / entry.dead, DEAD, size=entry.dead_size, checksum=entry.dead_checksum)
         self.spaces: dict[str, int] = self.file.facts["spaces"]
         self.windows = windows(self.documents)
         self.docnos = Texts(self.file, "docnos")
         self.terms = Texts(self.file, "terms")
         self.store = StoreReader(self.file)
-        self._numbers: dict[str, int | None] = {}
+        self._term_number = lru_cache(MOST_REMEMBERED)(self.terms.find)
         self._places: dict[int, PostingRange] = {}
         self._live_counts: dict[int, int] = {}
 
@@ -58,6 +56,10 @@ class Segment:
         bits = self.dead_file[DEAD].all()
         return np.unpackbits(bits, count=self.documents).astype(bool)
 
+    def alive(self) -> Array:
+        """Mask of the documents that are not deleted."""
+        return np.ones(self.documents, dtype=bool) if self.dead is None else ~self.dead
+
     def find(self, docno: str) -> int | None:
         """The number of a live document, or None."""
         number = self.docnos.find(docno, descending=True)
@@ -65,15 +67,7 @@ class Segment:
 
     def list_of(self, term: str, field: str) -> int | None:
         """The number of the posting list of a term in a field, or None."""
-        if field not in self.spaces:
-            return None
-        if term in self._numbers:
-            number = self._numbers[term]
-        else:
-            number = self.terms.find(term)
-            if len(self._numbers) >= MOST_REMEMBERED:
-                self._numbers.clear()
-            self._numbers[term] = number
+        number = self._term_number(term) if field in self.spaces else None
         if number is None:
             return None
         number += self.spaces[field] * len(self.terms)
@@ -81,19 +75,17 @@ class Segment:
 
     def place(self, number: int) -> PostingRange:
         """The position of a posting list."""
-        found = self._places.get(number)
-        if found is None:
-            found = self._places[number] = self._look_up(number)
-        return found
-
-    def _look_up(self, number: int) -> PostingRange:
+        if (known := self._places.get(number)) is not None:
+            return known
         start, end = self.file["offsets"].part(number, number + 2).tolist()
         frequent, width = self.file["frequent"].all(), self.windows + 1
         row = int(np.searchsorted(frequent, number))
         before = self.file["directory"].one(row * width) if row < len(frequent) else len(self.file["docs16"])
-        if row < len(frequent) and frequent[row] == number:
-            return PostingRange(start, end - start, row, before)
-        return PostingRange(start, end - start, -1, start - before)
+        documents = row, before
+        if row == len(frequent) or frequent[row] != number:
+            documents = -1, start - before
+        place = self._places[number] = PostingRange(start, end - start, *documents)
+        return place
 
     def documents_of(self, number: int) -> Array:
         """The documents of a posting list, ascending, including deleted ones."""
@@ -113,12 +105,16 @@ class Segment:
     def frequencies_of(self, number: int) -> Array:
         """The term's frequency in each document of the list."""
         place = self.place(number)
-        found = self.file["frequencies"].part(place.start, place.start + place.size).astype(np.uint32)
-        large = np.flatnonzero(found == LARGE)
+        return self.frequencies(place.start, place.start + place.size)
+
+    def frequencies(self, start: int, end: int) -> Array:
+        """The frequencies of the postings from `start` to `end` (exclusive)."""
+        frequencies = self.file["frequencies"].part(start, end).astype(np.uint32)
+        large = np.flatnonzero(frequencies == LARGE)
         if len(large):
-            at = np.searchsorted(self.file["large_at"].all(), large + place.start)
-            found[large] = self.file["large"].all()[at]
-        return found
+            at = np.searchsorted(self.file["large_at"].all(), large + start)
+            frequencies[large] = self.file["large"].all()[at]
+        return frequencies
 
     def check_list(self, number: int) -> None:
         """Check all bytes of a posting list, before compiled code reads it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwell.index.blocks import COMBINED, MISSING, Array, BlockWriter, add_texts
 from rankwell.index.buffer import Buffer, Vocabulary
-from rankwell.index.columns import Column, write_column, write_made
+from rankwell.index.columns import Column, column_of, write_column
 from rankwell.index.manifest import SegmentEntry
 from rankwell.index.postings import PostingsBuilder, Triples, ordered, summed
 from rankwell.index.store import StoreWriter
@@ -33,7 +33,7 @@ class Contents:
     spaces: Mapping[str, int]
     lengths: Array  # one row per space
     postings: PostingsBuilder
-    columns: Mapping[str, Callable[[BlockWriter], None]]
+    columns: Mapping[str, Column]
     positions: bool
 
 
@@ -55,8 +55,8 @@ class SegmentWriter:
             add_texts(file, "terms", contents.terms)
             file.add("lengths", contents.lengths.astype(np.uint32, copy=False))
             contents.postings.write(file, positions=contents.positions)
-            for write in contents.columns.values():
-                write(file)
+            for name, column in contents.columns.items():
+                write_column(file, name, column)
             documents = len(contents.docnos)
             holders, tokens = field_statistics(contents.spaces, contents.lengths)
             facts = {"documents": documents, "spaces": contents.spaces, "columns": list(contents.columns)}
@@ -72,7 +72,7 @@ class SegmentWriter:
         """Close the file, finished or not."""
         self.store.stop()
         with contextlib.suppress(OSError):  # the disk is full, which caused the call
-            self._file.__exit__(None, None, None)
+            self._file.close()
 
 
 def field_statistics(spaces: Mapping[str, int], lengths: Array) -> tuple[dict[str, int], dict[str, int]]:
@@ -112,18 +112,9 @@ def contents_of(buffer: Buffer, vocabulary: Vocabulary, *, positions: bool) -> C
     term_ranks[used[sorting]] = np.arange(len(used), dtype=np.uint32)
     builder = PostingsBuilder(len(docnos), len(used))
     _add_fields(builder, buffer, term_ranks, ranks)
-    columns = {name: _value_writer(name, [values[place] for place in order]) for name, values in buffer.columns.items()}
+    columns = {name: column_of([values[place] for place in order]) for name, values in buffer.columns.items()}
     terms = texts[sorting].tolist()
     return Contents(docnos, order, terms, spaces_of(list(buffer.fields)), lengths, builder, columns, positions)
-
-
-def column_writer(name: str, column: Column) -> Callable[[BlockWriter], None]:
-    """A function that writes an existing column."""
-    return lambda file: write_made(file, name, column)
-
-
-def _value_writer(name: str, values: Sequence[object]) -> Callable[[BlockWriter], None]:
-    return lambda file: write_column(file, name, values)
 
 
 def _add_fields(builder: PostingsBuilder, buffer: Buffer, term_ranks: Array, ranks: Array) -> None:

@@ -94,7 +94,7 @@ class StoreReader:
 
     def __init__(self, file: BlockFile) -> None:
         self._file = file
-        self._unpacked = lru_cache(CACHED)(self._unpack)
+        self._unpacked = lru_cache(CACHED)(lambda block: decoded(self._packed(block)))
 
     def __getitem__(self, number: int) -> Document:
         firsts = self._firsts
@@ -104,8 +104,7 @@ class StoreReader:
 
     def blocks(self) -> Iterator[tuple[int, int, bytes]]:
         """Every block: its first document, the one after its last, and its bytes."""
-        firsts = self._firsts.tolist()
-        for block, (first, end) in enumerate(pairwise(firsts)):
+        for block, (first, end) in enumerate(pairwise(self._firsts.tolist())):
             yield first, end, self._packed(block)
 
     @property
@@ -115,9 +114,6 @@ class StoreReader:
     def _packed(self, block: int) -> bytes:
         start, end = self._file["store_ends"].part(block, block + 2).tolist()
         return self._file["store"].part(start, end).tobytes()
-
-    def _unpack(self, block: int) -> list[Stored]:
-        return decoded(self._packed(block))
 
 
 def decoded(block: bytes) -> list[Stored]:

@@ -7,15 +7,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import numpy as np
 
 from rankwell.analysis import Analyzer
-from rankwell.core import Document, RankwellError
-from rankwell.core.document import check_id
-from rankwell.core.files import sync_folder
+from rankwell.core import Document, RankwellError, check_id, sync_folder
 from rankwell.index.blocks import BlockWriter
 from rankwell.index.buffer import Buffer, Vocabulary
 from rankwell.index.manifest import (
@@ -28,9 +25,9 @@ from rankwell.index.manifest import (
     settled,
     write_manifest,
 )
-from rankwell.index.merging import MergeJob, merged, to_merge
+from rankwell.index.merging import MergeJob, to_merge
 from rankwell.index.segment import DEAD, Segment
-from rankwell.index.segment_writer import Contents, SegmentWriter, contents_of, field_statistics
+from rankwell.index.segment_writer import SegmentWriter, contents_of, field_statistics
 
 OURS = re.compile(r"\d{8}\.(segment|dead)|\.manifest\.[0-9a-f]+\.part")
 # A segment is written at this many postings; until then they take about 20 bytes each.
@@ -85,9 +82,7 @@ class IndexWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None and self._open:
                 self.commit()
@@ -99,9 +94,11 @@ class IndexWriter:
         check_id(document.id)
         if self._file is None or self._buffer.postings >= MEMORY_POSTINGS:
             with self._giving_up():
-                self._make_room()
+                if self._file is not None:
+                    self._spill()
+                self._file = SegmentWriter(self.path, self._name("segment"))
         try:  # without `_giving_up`, which would cost a tenth of the rest
-            self._file.store.add(document)  # type: ignore[union-attr]  # there is one now
+            self._file.store.add(document)
             self._buffer.add(document)
         except BaseException as error:
             with self._giving_up():
@@ -114,7 +111,7 @@ class IndexWriter:
 
     def delete(self, docno: str) -> None:
         """Delete the document of that id, if there is one."""
-        self._buffer.remove(docno)
+        self._buffer.places.pop(docno, None)
         self._deleted.add(docno)
 
     def __contains__(self, docno: object) -> bool:
@@ -138,7 +135,8 @@ class IndexWriter:
                 return before.commit
             self._join_spilled()
             for group in self._mergeable():
-                if largest_merge is None or self._live(group) <= largest_merge:
+                live = sum(self._segments[name].entry.live for name in group)
+                if largest_merge is None or live <= largest_merge:
                     self._merge(group)
             self._publish()
         return self._manifest.commit
@@ -153,9 +151,7 @@ class IndexWriter:
             for group in self._mergeable() if self._job is None else ():
                 if committed.keys() >= set(group):
                     sources = [Segment(self.path, committed[name]) for name in group]  # deletions do not change these
-                    file = SegmentWriter(self.path, self._name("segment"))
-                    positions = self._manifest.positions
-                    self._job = MergeJob(sources, file, self._manifest.metadata, positions=positions)
+                    self._job = self._new_job(sources)
                     return self._job
         return None
 
@@ -211,13 +207,6 @@ class IndexWriter:
         self._changed.clear()
         self._remove_leftovers()
 
-    def _make_room(self) -> None:
-        """Open a segment file, and write the buffer if it is full."""
-        if self._buffer.postings >= MEMORY_POSTINGS:
-            self._spill()
-        if self._file is None:
-            self._file = SegmentWriter(self.path, self._name("segment"))
-
     def _spill(self) -> None:
         """Write the buffer as a segment, and mark replaced documents in the older ones."""
         self._buffer.fold()
@@ -225,8 +214,9 @@ class IndexWriter:
         self._deleted.clear()
         if self._file is not None:
             if self._buffer.places:
-                positions = self._manifest.positions
-                self._finish(self._file, contents_of(self._buffer, self._vocabulary, positions=positions))
+                contents = contents_of(self._buffer, self._vocabulary, positions=self._manifest.positions)
+                entry = self._file.finish(contents)
+                self._segments[entry.name] = Segment(self.path, entry)
             else:
                 self._file.abandon()
             self._file = None
@@ -239,17 +229,10 @@ class IndexWriter:
         if len(names) > 1 and sum(self._segments[name].documents for name in names) <= LARGEST_JOINED:
             self._merge(names)
 
-    def _finish(self, file: SegmentWriter, contents: Contents) -> None:
-        entry = file.finish(contents)
-        self._segments[entry.name] = Segment(self.path, entry)
-
     def _mergeable(self) -> list[list[str]]:
         """Groups of segments to merge, without those that a job is merging."""
         busy = () if self._job is None else self._job.sources
         return list(to_merge(part.entry for name, part in self._segments.items() if name not in busy))
-
-    def _live(self, names: Collection[str]) -> int:
-        return sum(self._segments[name].entry.live for name in names)
 
     def _shadow(self, docnos: Collection[str], names: Collection[str] | None = None) -> None:
         """Mark these documents as dead in all segments so far, or in those named."""
@@ -260,29 +243,23 @@ class IndexWriter:
                 numbers = [number for number in found if number is not None]
             else:
                 numbers = [number for number, docno in enumerate(segment.docnos.all()) if docno in docnos]
-            dead = np.zeros(segment.documents, dtype=bool) if segment.dead is None else segment.dead
-            fresh = [number for number in numbers if not dead[number]]
+            alive = segment.alive()
+            fresh = [number for number in numbers if alive[number]]
             if fresh:
-                dead[fresh] = True
-                segment.dead = dead
+                alive[fresh] = False
+                segment.dead = ~alive
                 segment.entry = _counted(segment)
                 self._changed.add(name)
 
     def _merge(self, names: Collection[str]) -> None:
-        """Merge several segments into one."""
-        segments = [self._segments[name] for name in names]
-        file = SegmentWriter(self.path, self._name("segment"))
-        try:
-            contents = merged(segments, file.store, self._manifest.metadata, positions=self._manifest.positions)
-            if contents.docnos:
-                self._finish(file, contents)
-            else:
-                file.abandon()
-        except BaseException:
-            file.abandon()
-            raise
-        for name in names:
-            del self._segments[name]
+        job = self._new_job([self._segments.pop(name) for name in names])
+        job.run()
+        if job.entry is not None and job.entry.live:
+            self._segments[job.name] = Segment(self.path, job.entry)
+
+    def _new_job(self, sources: Sequence[Segment]) -> MergeJob:
+        file, manifest = SegmentWriter(self.path, self._name("segment")), self._manifest
+        return MergeJob(sources, file, manifest.metadata, positions=manifest.positions)
 
     def _write_dead(self, segment: Segment) -> None:
         """Write the deletion marks of a segment to a file of this commit."""
@@ -332,7 +309,7 @@ class IndexWriter:
 
 def _counted(segment: Segment) -> SegmentEntry:
     """The segment's entry with the statistics of its live documents."""
-    alive = ~segment.dead if segment.dead is not None else np.ones(segment.documents, dtype=bool)
+    alive = segment.alive()
     holders, tokens = field_statistics(segment.spaces, segment.lengths[:, alive])
     return replace(segment.entry, live=int(alive.sum()), holders=holders, tokens=tokens)
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rankwell.collections.formats.delimited import header, table_rows, write_table
-from rankwell.collections.formats.trec_qrels import is_whole
-from rankwell.collections.lines import head
-from rankwell.collections.reading import Reading
+from rankwell.collections.formats.trec import is_whole
+from rankwell.collections.reading import Reading, head
 from rankwell.core import Judgments, ParameterError
 from rankwell.core.errors import FormatError, Phrase
 

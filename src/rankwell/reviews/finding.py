@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from rankwell.collections import Reading, open_collection
 from rankwell.collections.formats.delimited import header, table_rows, write_table
-from rankwell.collections.lines import head
+from rankwell.collections.reading import head
 from rankwell.core import Document, FormatError, RankwellError, fingerprint, home
 from rankwell.core.errors import Phrase
 from rankwell.core.progress import SILENT, Progress

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from rankwell.collections.formats.delimited import header, table_rows
-from rankwell.collections.lines import head, whole_text
-from rankwell.collections.reading import Reading
-from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.collections.reading import Reading, head, whole_text
+from rankwell.core import FormatError, Phrase, RankwellError
 from rankwell.reviews.ris import exact_date, read_ris, year_in
 
 

@@ -9,9 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankwell.core import FormatError, RankwellError, atomic_write
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import Phrase
+from rankwell.core import NOTHING, Document, FormatError, Phrase, RankwellError, atomic_write
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 

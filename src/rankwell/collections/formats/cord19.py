@@ -12,86 +12,71 @@ from typing import Any
 import orjson
 
 from rankwell.collections.columns import ColumnChoice
+from rankwell.collections.format import DocumentFormat
 from rankwell.collections.formats.delimited import header, table_rows, write_table
-from rankwell.collections.lines import head, output
-from rankwell.collections.reading import Reading
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.collections.reading import Reading, head, output
+from rankwell.core import NOTHING, Document, Phrase, RankwellError
 
 TABLE = "metadata.csv"
 COLUMNS = (
     *("cord_uid", "sha", "source_x", "title", "doi", "pmcid", "pubmed_id", "license", "abstract", "publish_time"),
-    *(
-        "authors",
-        "journal",
-        "mag_id",
-        "who_covidence_id",
-        "arxiv_id",
-        "pdf_json_files",
-        "pmc_json_files",
-        "url",
-        "s2_id",
-    ),
+    *("authors", "journal", "mag_id", "who_covidence_id", "arxiv_id", "pdf_json_files", "pmc_json_files", "url"),
+    "s2_id",
 )
 METADATA = {"source_x": "source", **{name: name for name in ("publish_time", "authors", "journal", "doi", "url")}}
 BODIES = ("pmc_json_files", "pdf_json_files")  # the publisher's XML is the cleaner parse
 YEAR = re.compile(r"\d{4}")
 
-
 log = logging.getLogger(__name__)
 
 
-class Cord19:
-    """A folder with `metadata.csv`. Rows that share a cord_uid become one document with the fullest fields."""
+def _is_cord19(path: Path, start: str) -> bool:
+    """Whether it is a folder with the table, or the table itself."""
+    if path.is_dir():
+        return (path / TABLE).is_file() and "cord_uid" in header(head(path / TABLE), ",")
+    return path.name == TABLE and "cord_uid" in header(start, ",")
 
-    name = "cord19"
-    suffixes = ()
 
-    def recognises(self, path: Path, start: str) -> bool:
-        """Whether it is a folder with the table, or the table itself."""
-        if path.is_dir():
-            return (path / TABLE).is_file() and "cord_uid" in header(head(path / TABLE), ",")
-        return path.name == TABLE and "cord_uid" in header(start, ",")
+def _read(path: Path, reading: Reading, _: ColumnChoice) -> Iterator[Document]:
+    """Read in two passes over the table: first the repeated ids, then the documents."""
+    table = path / TABLE if path.is_dir() else path
+    counts = Counter(row.get("cord_uid", "") for _, row in table_rows(table, reading.unseen, ","))
+    waiting: dict[str, Document] = {}
+    for number, row in table_rows(table, reading, ","):
+        reading.place.line = number
+        uid = row.get("cord_uid", "")
+        if not uid:
+            reading.report(table, number, "a cord_uid", Phrase("none"))
+            continue
+        document = _document(uid, row, table.parent, reading)
+        if uid in waiting:
+            document = _fuller(waiting.pop(uid), document)
+        counts[uid] -= 1
+        if counts[uid]:
+            waiting[uid] = document
+        else:
+            yield document
 
-    def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- fixed columns
-        """Read in two passes over the table: first the repeated ids, then the documents."""
-        table = path / TABLE if path.is_dir() else path
-        counts = Counter(row.get("cord_uid", "") for _, row in table_rows(table, reading.unseen, ","))
-        waiting: dict[str, Document] = {}
-        for number, row in table_rows(table, reading, ","):
-            reading.place.line = number
-            uid = row.get("cord_uid", "")
-            if not uid:
-                reading.problems.add(FormatError(table, number, expected="a cord_uid", found=Phrase("none")))
-                continue
-            document = _document(uid, row, table.parent, reading)
-            if uid in waiting:
-                document = _fuller(waiting[uid], document)
-            counts[uid] -= 1
-            if counts[uid]:
-                waiting[uid] = document
-            else:
-                waiting.pop(uid, None)
-                yield document
 
-    def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """Write the table and the bodies in the same layout."""
-        lost = set[str]()
+def _write(path: Path, documents: Iterable[Document]) -> None:
+    lost = set[str]()
 
-        def cells(document: Document) -> list[str]:
-            lost.update(document.metadata.keys() - {*METADATA.values(), "year"})
-            return _cells(document, path)
+    def cells(document: Document) -> list[str]:
+        lost.update(document.metadata.keys() - {*METADATA.values(), "year"})
+        return _cells(document, path)
 
-        write_table(path / TABLE, COLUMNS, map(cells, documents), ",")
-        if lost:
-            log.warning("%s: CORD-19 has no column for %s", path, ", ".join(sorted(lost)))
+    write_table(path / TABLE, COLUMNS, map(cells, documents), ",")
+    if lost:
+        log.warning("%s: CORD-19 has no column for %s", path, ", ".join(sorted(lost)))
+
+
+# A folder with `metadata.csv`. Rows that share a cord_uid become one document with the fullest fields.
+CORD19 = DocumentFormat("cord19", _is_cord19, _read, _write)
 
 
 def _document(uid: str, row: dict[str, Any], folder: Path, reading: Reading) -> Document:
-    fields = {name: row[name] for name in ("title", "abstract") if row.get(name)}
-    body = _body(row, folder, reading)
-    if body:
-        fields["body"] = body
+    texts = {"title": row.get("title"), "abstract": row.get("abstract"), "body": _body(row, folder, reading)}
+    fields = {name: text for name, text in texts.items() if text}
     metadata: dict[str, Any] = {name: row[column] for column, name in METADATA.items() if row.get(column)}
     if year := YEAR.match(row.get("publish_time", "")):
         metadata["year"] = int(year[0])
@@ -108,9 +93,7 @@ def _body(row: dict[str, Any], folder: Path, reading: Reading) -> str:
             try:
                 text = "\n".join(part["text"] for part in orjson.loads(file.read_bytes())["body_text"])
             except (orjson.JSONDecodeError, KeyError, TypeError, OSError) as error:
-                reading.problems.add(
-                    FormatError(file, None, expected="a parsed paper with body_text", found=Phrase(repr(error)))
-                )
+                reading.report(file, None, "a parsed paper with body_text", Phrase(repr(error)))
                 continue
             if text.strip():
                 return text
@@ -132,11 +115,7 @@ def _cells(document: Document, folder: Path) -> list[str]:
         )
     values = {column: str(document.metadata.get(name, "")) for column, name in METADATA.items()}
     values["publish_time"] = values["publish_time"] or str(document.metadata.get("year", ""))
-    values |= {
-        "cord_uid": document.id,
-        "title": document.fields.get("title", ""),
-        "abstract": document.fields.get("abstract", ""),
-    }
+    values |= {"cord_uid": document.id, **{name: document.fields.get(name, "") for name in ("title", "abstract")}}
     if "body" in document.fields:
         if not re.fullmatch(r"[\w-]+", document.id):
             raise RankwellError(

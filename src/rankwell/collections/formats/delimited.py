@@ -7,19 +7,17 @@ import math
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from functools import partial
 from io import StringIO
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from rankwell.collections.columns import IDS, TEXTS, ColumnChoice, choose_columns, listed
+from rankwell.collections.format import DocumentFormat, QueryFormat
 from rankwell.collections.formats.jsonl import SAMPLE, Row, documents_of_rows
-from rankwell.collections.lines import byte_lines, head, not_in_encoding, output
-from rankwell.collections.reading import Problems, Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError
-from rankwell.core.query import Query
+from rankwell.collections.reading import Problems, Reading, byte_lines, head, not_in_encoding, output
+from rankwell.core import Document, FormatError, Phrase, Query, RankwellError
 
 DELIMITERS = ",\t;"
 LONGEST_NAME = 100  # characters of a column's name at most
@@ -30,51 +28,52 @@ CODE = re.compile(r"[+-]?0[0-9]+")
 KEPT_BACK = 1000  # documents that determine the header of a new table
 
 
-@dataclass(frozen=True)
-class Delimited:
-    """A table whose first line names the columns; quotes may hold separators and line breaks."""
+def _is_table(delimiter: str, _: Path, start: str) -> bool:
+    """Whether the first line has several columns with short names, one of them usual for an id or a text."""
+    if start.startswith(("{", "[", "<")):
+        return False
+    names = header(start, delimiter)
+    most = max(len(header(start, other)) for other in DELIMITERS)
+    plausible = 1 < len(names) == most and all(len(name) <= LONGEST_NAME and "\t" not in name for name in names)
+    return plausible and bool({name.lower() for name in names} & {*IDS, *TEXTS})
 
-    name: str
-    delimiter: str
-    suffixes: tuple[str, ...]
 
-    def recognises(self, path: Path, start: str) -> bool:
-        """Whether the first line has several columns with short names, one of them usual for an id or a text."""
-        if not path.is_file() or start.startswith(("{", "[", "<")):
-            return False
-        names = header(start, self.delimiter)
-        most = max(len(header(start, delimiter)) for delimiter in DELIMITERS)
-        plausible = 1 < len(names) == most and all(len(name) <= LONGEST_NAME and "\t" not in name for name in names)
-        return plausible and bool({name.lower() for name in names} & {*IDS, *TEXTS})
+def _read(delimiter: str, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
+    """The documents of a table; columns of numbers become numbers where they are metadata."""
+    rows = table_rows(path, reading, delimiter)
+    sample = list(islice(rows, SAMPLE))
+    if not sample:
+        return iter(())
+    columns = choose_columns([row for _, row in sample], choice, str(path))
+    numeric = _columns_of_numbers([row for _, row in sample], {columns.id, *columns.fields.values()})
+    with_numbers = (_with_numbers(row, numeric) for row in chain(sample, rows))
+    return documents_of_rows(path, with_numbers, columns, reading)
 
-    def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
-        """The documents of a table; columns of numbers become numbers where they are metadata."""
-        rows = table_rows(path, reading, self.delimiter)
-        sample = list(islice(rows, SAMPLE))
-        if not sample:
-            return iter(())
-        columns = choose_columns([row for _, row in sample], choice, str(path))
-        numeric = _columns_of_numbers([row for _, row in sample], {columns.id, *columns.fields.values()})
-        with_numbers = (_with_numbers(row, numeric) for row in chain(sample, rows))
-        return documents_of_rows(path, with_numbers, columns, reading)
 
-    def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """The columns are the id, the fields and the metadata that the first thousand documents have."""
-        following = iter(documents)
-        first = list(islice(following, KEPT_BACK))
-        names = ["id", *_names(document.fields for document in first), *_names(document.metadata for document in first)]
-        if len(set(names)) < len(names):
-            raise RankwellError(
-                f"{path}: expected different names for the id, fields and metadata, found {', '.join(names)}"
-            )
-        write_table(
-            path, names, (_cells(document, names, path) for document in chain(first, following)), self.delimiter
+def _write(delimiter: str, path: Path, documents: Iterable[Document]) -> None:
+    """The columns are the id, the fields and the metadata that the first thousand documents have."""
+    following = iter(documents)
+    first = list(islice(following, KEPT_BACK))
+    fields, metadata = (
+        dict.fromkeys(chain(*part)) for part in ([d.fields for d in first], [d.metadata for d in first])
+    )
+    names = ["id", *fields, *metadata]
+    if len(set(names)) < len(names):
+        raise RankwellError(
+            f"{path}: expected different names for the id, fields and metadata, found {', '.join(names)}"
         )
+    write_table(path, names, (_cells(document, names, path) for document in chain(first, following)), delimiter)
 
 
-CSV = Delimited("csv", ",", (".csv",))
-SEMICOLON = Delimited("csv-semicolon", ";", ())
-TSV = Delimited("tsv", "\t", (".tsv",))
+def _table(name: str, delimiter: str, *suffixes: str) -> DocumentFormat:
+    """A table whose first line names the columns; quotes may hold separators and line breaks."""
+    read, write = partial(_read, delimiter), partial(_write, delimiter)
+    return DocumentFormat(name, partial(_is_table, delimiter), read, write, suffixes)
+
+
+CSV = _table("csv", ",", ".csv")
+SEMICOLON = _table("csv-semicolon", ";")
+TSV = _table("tsv", "\t", ".tsv")
 
 
 def header(start: str, delimiter: str) -> list[str]:
@@ -94,14 +93,13 @@ def table_rows(path: Path, reading: Reading, delimiter: str) -> Iterator[Row]:
             if not names:
                 names = [name.strip() or f"column {place}" for place, name in enumerate(cells, 1)]
                 if len(set(names)) < len(names):
-                    raise FormatError(
-                        path, number, expected="a different name for every column", found=Phrase(listed(names))
-                    )
+                    found = Phrase(listed(names))
+                    raise FormatError(path, number, expected="a different name for every column", found=found)
             elif len(cells) == len(names):
                 yield number, dict(zip(names, cells, strict=True))
             elif cells:
                 expected = f"{len(names)} columns ({listed(names)})"
-                reading.problems.add(FormatError(path, number, expected=expected, found=Phrase(f"{len(cells)}")))
+                reading.report(path, number, expected, Phrase(f"{len(cells)}"))
     if not names:
         raise FormatError(path, 1, expected="a header that names the columns", found=Phrase("an empty file"))
 
@@ -187,10 +185,6 @@ def write_table(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]],
             text.truncate()
 
 
-def _names(mappings: Iterable[Iterable[str]]) -> list[str]:
-    return list(dict.fromkeys(name for mapping in mappings for name in mapping))
-
-
 def _cells(document: Document, names: Sequence[str], path: Path) -> list[Any]:
     values = {"id": document.id, **document.metadata, **document.fields}
     unknown = values.keys() - set(names)
@@ -212,48 +206,41 @@ QUERY_IDS = ("qid", "query_id", "query-id", "topic", "number", "_id", "id")
 JUDGMENTS = {"corpus-id", "corpus_id", "docno", "doc_id"}  # a table with one of these holds judgments
 
 
-class QueryTable:
-    """A table of queries: a column with the id; every other column is a wording."""
-
-    name = "csv"
-    suffixes = (".csv",)
-
-    def recognises(self, path: Path, start: str) -> bool:
-        """Whether there is a header of several columns, one of them with a usual name for query ids."""
-        names = header(start, _delimiter(start))
-        return path.is_file() and _id_column(names) is not None and not JUDGMENTS & set(names)
-
-    def read(self, path: Path, reading: Reading) -> Iterator[Query]:
-        """Read the queries."""
-        start = head(path)
-        names = header(start, _delimiter(start))
-        column = _id_column(names)
-        if column is None:
-            raise FormatError(
-                path, 1, expected=f"a column with the query id ({', '.join(QUERY_IDS)})", found=Phrase(listed(names))
-            )
-        for number, row in table_rows(path, reading, _delimiter(start)):
-            qid = row.pop(column)
-            reading.place.line = number
-            if qid.strip():
-                yield Query(qid, {name: text for name, text in row.items() if text})
-            else:
-                reading.problems.add(FormatError(path, number, expected=f"an id in {column!r}", found=Phrase("none")))
-
-    def write(self, path: Path, queries: Iterable[Query]) -> None:
-        """Write the queries with a column for each wording."""
-        every = list(queries)
-        names = list(dict.fromkeys(name for query in every for name in query.texts)) or ["query"]
-        if taken := set(QUERY_IDS) & {name.lower() for name in names}:
-            raise RankwellError(f"{path}: a text named {taken.pop()!r} cannot be told from the query id in a table")
-        rows = ([query.id, *(query.texts.get(name, "") for name in names)] for query in every)
-        write_table(path, ["qid", *names], rows, ",")
+def _query_columns(start: str) -> tuple[str, list[str], str | None]:
+    """The separator that gives the most columns in the first line, the columns, and the one with the query id."""
+    delimiter = max("\t,;", key=lambda other: len(header(start, other)))
+    names = header(start, delimiter)
+    ids = [name for name in names if name.lower() in QUERY_IDS and len(names) > 1]
+    return delimiter, names, ids[0] if ids else None
 
 
-def _delimiter(start: str) -> str:
-    """The usual separator that gives the most columns in the first line."""
-    return max("\t,;", key=lambda delimiter: len(header(start, delimiter)))
+def _is_query_table(_: Path, start: str) -> bool:
+    _delimiter, names, column = _query_columns(start)
+    return column is not None and not JUDGMENTS & set(names)
 
 
-def _id_column(names: list[str]) -> str | None:
-    return next((name for name in names if name.lower() in QUERY_IDS), None) if len(names) > 1 else None
+def _read_queries(path: Path, reading: Reading) -> Iterator[Query]:
+    delimiter, names, column = _query_columns(head(path))
+    if column is None:
+        expected = f"a column with the query id ({', '.join(QUERY_IDS)})"
+        raise FormatError(path, 1, expected=expected, found=Phrase(listed(names)))
+    for number, row in table_rows(path, reading, delimiter):
+        qid = row.pop(column)
+        reading.place.line = number
+        if qid.strip():
+            yield Query(qid, {name: text for name, text in row.items() if text})
+        else:
+            reading.report(path, number, f"an id in {column!r}", Phrase("none"))
+
+
+def _write_queries(path: Path, queries: Iterable[Query]) -> None:
+    every = list(queries)
+    names = list(dict.fromkeys(name for query in every for name in query.texts)) or ["query"]
+    if taken := set(QUERY_IDS) & {name.lower() for name in names}:
+        raise RankwellError(f"{path}: a text named {taken.pop()!r} cannot be told from the query id in a table")
+    rows = ([query.id, *(query.texts.get(name, "") for name in names)] for query in every)
+    write_table(path, ["qid", *names], rows, ",")
+
+
+# A table of queries: a column with the id; every other column is a wording.
+QUERIES = QueryFormat("csv", _is_query_table, _read_queries, _write_queries, (".csv",))

@@ -8,63 +8,52 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.lines import output, whole_text
-from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, RankwellError
+from rankwell.collections.format import DocumentFormat
+from rankwell.collections.reading import Reading, output, whole_text
+from rankwell.core import Document, RankwellError
 
 log = logging.getLogger(__name__)
 
 SUFFIXES = (".txt", ".text", ".md", ".rst")
 
 
-class TextFolder:
-    """Every text file below a folder; its id is its path in the folder, its text the field `text`."""
+def _read(path: Path, reading: Reading, _: ColumnChoice) -> Iterator[Document]:
+    files = sorted(_files(path))
+    if not files:
+        raise RankwellError(f"{path}: expected text files ({', '.join(SUFFIXES)}), found none")
+    if others := sum(1 for _ in _all_files(path)) - len(files):
+        log.warning("%s: %d files that are not text (%s) are passed over", path, others, ", ".join(SUFFIXES))
+    done = 0
+    reading.progress.watch(lambda: done, len(files))
+    for done, file in enumerate(files, 1):  # noqa: B007 -- watched
+        docno = file.relative_to(path).as_posix()
+        if not docno.isprintable():  # surrogates stand for bytes that are not UTF-8
+            found = docno.encode(errors="replace").decode()
+            reading.report(path, None, "file names of readable characters", found)
+            continue
+        text = whole_text(file, Reading(reading.encoding, reading.problems))
+        reading.place.line = None
+        yield Document(docno, {"text": text} if text.strip() else {})
 
-    name = "folder"
-    suffixes = ()
 
-    def recognises(self, path: Path, start: str) -> bool:  # noqa: ARG002 -- a folder has no first line
-        """Whether it is a folder that holds text files."""
-        return path.is_dir() and next(_files(path), None) is not None
-
-    def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- no columns
-        """The documents in the order of their paths."""
-        files = sorted(_files(path))
-        if not files:
-            raise RankwellError(f"{path}: expected text files ({', '.join(SUFFIXES)}), found none")
-        if others := sum(1 for _ in _all_files(path)) - len(files):
-            log.warning("%s: %d files that are not text (%s) are passed over", path, others, ", ".join(SUFFIXES))
-        done = 0
-        reading.progress.watch(lambda: done, len(files))
-        for done, file in enumerate(files, 1):  # noqa: B007 -- watched
-            docno = file.relative_to(path).as_posix()
-            if not docno.isprintable():  # surrogates stand for bytes that are not UTF-8
-                found = docno.encode(errors="replace").decode()
-                reading.problems.add(FormatError(path, None, expected="file names of readable characters", found=found))
-                continue
-            text = whole_text(file, Reading(reading.encoding, reading.problems))
-            reading.place.line = None
-            yield Document(docno, {"text": text} if text.strip() else {})
-
-    def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """Write a file for each document, named by its id, which must be a relative path with a text file's ending."""
-        joined = False
-        for document in documents:
-            joined |= bool(document.metadata) or list(document.fields) not in ([], ["text"])
-            relative = PurePosixPath(document.id)
-            unsafe = relative.is_absolute() or str(relative) != document.id or not document.id.isprintable()
-            if unsafe or relative.suffix not in SUFFIXES or any(part.startswith(".") for part in relative.parts):
-                raise RankwellError(
-                    f"{path}: expected ids that are file names such as notes/one.txt, found {document.id!r}"
-                )
-            target = path / relative
-            if target.exists():
-                raise RankwellError(f"{target}: already there: write into an empty folder")
-            with output(target) as file:
-                file.write(document.text().encode())
-        if joined:
-            log.warning("%s: text files hold one text: fields were joined and metadata left out", path)
+def _write(path: Path, documents: Iterable[Document]) -> None:
+    """Write a file for each document, named by its id, which must be a relative path with a text file's ending."""
+    joined = False
+    for document in documents:
+        joined |= bool(document.metadata) or list(document.fields) not in ([], ["text"])
+        relative = PurePosixPath(document.id)
+        unsafe = relative.is_absolute() or str(relative) != document.id or not document.id.isprintable()
+        if unsafe or relative.suffix not in SUFFIXES or any(part.startswith(".") for part in relative.parts):
+            raise RankwellError(
+                f"{path}: expected ids that are file names such as notes/one.txt, found {document.id!r}"
+            )
+        target = path / relative
+        if target.exists():
+            raise RankwellError(f"{target}: already there: write into an empty folder")
+        with output(target) as file:
+            file.write(document.text().encode())
+    if joined:
+        log.warning("%s: text files hold one text: fields were joined and metadata left out", path)
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -73,7 +62,6 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _all_files(folder: Path) -> Iterator[Path]:
-    """All files below the folder that are not hidden."""
     for inner, folders, files in os.walk(folder, onerror=_cannot_be_read):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
@@ -84,3 +72,7 @@ def _all_files(folder: Path) -> Iterator[Path]:
 
 def _cannot_be_read(error: OSError) -> None:
     raise RankwellError(f"{error.filename}: cannot be read: {error.strerror}") from error
+
+
+# Every text file below a folder; its id is its path in the folder, its text the field `text`.
+FOLDER = DocumentFormat("folder", lambda path, _: path.is_dir() and next(_files(path), None) is not None, _read, _write)

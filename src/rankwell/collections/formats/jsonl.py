@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, with a mapping from its keys to a document."""
+"""JSON lines and Parquet: an object or a row a document, with a mapping from its keys to a document."""
 
 from __future__ import annotations
 
@@ -9,35 +9,16 @@ from typing import Any, TypeVar
 
 import orjson
 
-from rankwell.collections.columns import ColumnChoice, Columns, choose_columns, listed
-from rankwell.collections.lines import byte_lines, decoded, output
-from rankwell.collections.reading import Reading
-from rankwell.core.document import Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.collections.columns import ColumnChoice, Columns, choose_columns, listed, unfolded
+from rankwell.collections.format import DocumentFormat
+from rankwell.collections.reading import Reading, byte_lines, decoded, output
+from rankwell.core import Document, FormatError, MissingExtraError, Phrase, RankwellError, atomic_write
 
 SAMPLE = 1000  # rows that a guess looks at
+BATCH = 4096
 
 Row = tuple[int, dict[str, Any]]
 T = TypeVar("T")
-
-
-class JsonLines:
-    """`{"id": "d1", "title": "...", "year": 2020}` a line."""
-
-    name = "jsonl"
-    suffixes = (".jsonl", ".ndjson", ".json")
-
-    def recognises(self, path: Path, start: str) -> bool:
-        """Whether the file starts with a JSON object."""
-        return path.is_file() and start.lstrip().startswith("{")
-
-    def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
-        """The documents of a file."""
-        return json_documents(path, reading, choice)
-
-    def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """Write a flat object for each document: id, fields, and its metadata under `metadata`."""
-        write_json_rows(path, map(flat_row, documents))
 
 
 def json_documents(path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
@@ -60,28 +41,19 @@ def json_items(path: Path, reading: Reading, make: Callable[[dict[str, Any], int
             row = loads(line)
         except ValueError as error:  # no JSON, or not in the encoding
             if line.strip() and decoded(path, number, line, reading) is not None:
-                reading.problems.add(_no_object(path, number, line, f" ({error})"))
+                reading.report(path, number, f"a JSON object ({error})", line.rstrip(b"\r\n"))
             continue
         if type(row) is not dict:
-            reading.problems.add(_no_object(path, number, line))
+            reading.report(path, number, "a JSON object", line.rstrip(b"\r\n"))
             continue
         count += 1
         try:
             item = make(row, count)
         except ValueError as error:
-            reading.problems.add(FormatError(path, number, expected=str(error), found=Phrase(_shape(row))))
+            reading.report(path, number, str(error), Phrase(_shape(row)))
             continue
         place.line = number
         yield item
-
-
-def documents_of_table(path: Path, rows: Iterator[Row], choice: ColumnChoice, reading: Reading) -> Iterator[Document]:
-    """The documents of rows, with columns chosen by the user or guessed from the first rows."""
-    sample = list(islice(rows, SAMPLE))
-    if not sample:
-        return iter(())
-    columns = choose_columns([row for _, row in sample], choice, str(path))
-    return documents_of_rows(path, chain(sample, rows), columns, reading)
 
 
 def documents_of_rows(path: Path, rows: Iterable[Row], columns: Columns, reading: Reading) -> Iterator[Document]:
@@ -91,7 +63,7 @@ def documents_of_rows(path: Path, rows: Iterable[Row], columns: Columns, reading
         try:
             document = make(row, count)
         except ValueError as error:
-            reading.problems.add(FormatError(path, number, expected=str(error), found=Phrase(_shape(row))))
+            reading.report(path, number, str(error), Phrase(_shape(row)))
             continue
         place.line = number
         yield document
@@ -108,6 +80,10 @@ def flat_row(document: Document) -> dict[str, Any]:
     return row
 
 
+def _write_json(path: Path, documents: Iterable[Document]) -> None:
+    write_json_rows(path, map(flat_row, documents))
+
+
 def write_json_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write one JSON object a line."""
     with output(path) as file:
@@ -119,11 +95,95 @@ def write_json_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
                 raise RankwellError(f"{path}: {name!r} cannot be written as JSON: {error}") from error
 
 
-def _no_object(path: Path, number: int, line: bytes, reason: str = "") -> FormatError:
-    return FormatError(path, number, expected=f"a JSON object{reason}", found=line.rstrip(b"\r\n"))
-
-
 def _shape(row: Mapping[str, Any]) -> str:
     """A row's keys and types of values, for an error."""
     kinds = {name: "empty" if value in ("", None) else type(value).__name__ for name, value in list(row.items())[:12]}
     return listed([f"{name} ({kind})" for name, kind in kinds.items()]) if kinds else "an empty object"
+
+
+# `{"id": "d1", "title": "...", "year": 2020}` a line: id, fields, and the metadata, flat or under `metadata`.
+JSON_LINES = DocumentFormat(
+    "jsonl",
+    lambda _, start: start.lstrip().startswith("{"),
+    json_documents,
+    _write_json,
+    (".jsonl", ".ndjson", ".json"),
+)
+
+
+def _read_parquet(path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
+    rows = _parquet_rows(path, reading)
+    sample = list(islice(rows, SAMPLE))
+    columns = choose_columns([row for _, row in sample], choice, str(path)) if sample else Columns(None, {})
+    return documents_of_rows(path, chain(sample, rows), columns, reading)
+
+
+def _parquet_rows(path: Path, reading: Reading) -> Iterator[Row]:
+    arrow, parquet = _pyarrow()
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            reading.progress.watch(lambda: number, file.metadata.num_rows)
+            for batch in file.iter_batches(BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    if isinstance(row.get("metadata"), dict):  # a struct has every key in every row
+                        row["metadata"] = _present(row["metadata"])
+                    yield number, _present(row)
+    except (arrow.ArrowException, OSError) as error:
+        reason = Phrase(f"one that cannot be read ({str(error).partition(chr(10))[0]})")
+        raise FormatError(path, None, expected="a Parquet file", found=reason) from error
+
+
+def _present(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _write_parquet(path: Path, documents: Iterable[Document]) -> None:
+    """Write a row for each document: id, fields and a struct `metadata`; the first batch determines the columns."""
+    arrow, parquet = _pyarrow()
+    rows = map(flat_row, documents)
+    first = list(islice(rows, BATCH))
+    with atomic_write(path) as file:
+        try:
+            table = arrow.Table.from_pylist(_same_keys(first)) if first else arrow.table({"id": ["none"]})[:0]
+            with parquet.ParquetWriter(file, table.schema) as writer:
+                writer.write_table(table)
+                while batch := list(islice(rows, BATCH)):
+                    _check_keys(path, batch, first)
+                    writer.write_table(arrow.Table.from_pylist(_same_keys(batch), schema=table.schema))
+        except (arrow.ArrowException, UnicodeEncodeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise RankwellError(f"{path}: these documents do not make columns of one type: {reason}") from error
+
+
+def _same_keys(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with all keys of any of them, because the first batch determines Parquet's schema."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [{name: row.get(name) for name in names} for row in rows]
+
+
+def _check_keys(path: Path, rows: list[dict[str, Any]], first: list[dict[str, Any]]) -> None:
+    """Raise an error where a row has a key that the first batch lacks: Parquet would silently drop it."""
+    known = {name for row in first for name in unfolded(row)}
+    for row in rows:
+        unknown = unfolded(row).keys() - known
+        if unknown:
+            raise RankwellError(
+                f"{path}: document {row['id']!r} has {', '.join(sorted(unknown))}, which none of the "
+                f"first {BATCH} documents has: write JSON lines instead"
+            )
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError("Parquet", extra="parquet") from error
+    return pyarrow, pyarrow.parquet
+
+
+PARQUET = DocumentFormat(
+    "parquet", lambda _, start: start.startswith("PAR1"), _read_parquet, _write_parquet, (".parquet", ".pq")
+)

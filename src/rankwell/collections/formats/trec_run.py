@@ -9,12 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.collections.formats.trec_qrels import first_row, is_whole, spaceless
-from rankwell.collections.lines import byte_blocks, byte_lines, in_utf8, output
-from rankwell.collections.reading import Reading
-from rankwell.core.arrays import TEXT, Floats, Strings
-from rankwell.core.errors import FormatError, Phrase, shown
-from rankwell.core.run import Run
+from rankwell.collections.format import RunFormat
+from rankwell.collections.formats.trec import first_row, is_whole, spaceless
+from rankwell.collections.reading import Reading, byte_blocks, byte_lines, in_utf8, output
+from rankwell.core import TEXT, Floats, Phrase, Run, Strings, shown
 
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
@@ -105,54 +103,49 @@ INFINITE = 2.0**128 - 2.0**103  # from here on a number is infinite in 32 bits
 WIDEST = 64  # ids up to this length stay fixed-width bytes until the end, which are faster to reorder
 
 
-class TrecRun:
-    """Six columns separated by spaces or tabs; lines that start with # are comments.
+def _is_run(_: Path, start: str) -> bool:
+    """Whether the first line that is not a comment has six columns (or more, and a rank in its place).
 
-    Text after the tag is reserved by trec_eval, and ignored as there.
+    With Q0 in the second column it is a run, whose other mistakes are reported when it is read.
     """
+    parts = first_row(start)
+    return len(parts) == COLUMNS or (len(parts) > COLUMNS and is_whole(parts[3])) or parts[1:2] == ["Q0"]
 
-    name = "trec"
-    suffixes = (".trec", ".run", ".res", ".txt")
 
-    def recognises(self, path: Path, start: str) -> bool:
-        """Whether the first line that is not a comment has six columns (or more, and a rank in its place).
+def _read(path: Path, reading: Reading) -> Run:
+    """Read the run; its tag is that of the first line."""
+    blocks: list[Rows] = []
+    for first, raw in byte_blocks(path, reading, BLOCK):
+        block = in_utf8(path, first, raw, reading)
+        rows = parsed(block)
+        if rows is None:
+            rows = parsed(_regular(path, first, block, reading)) or []
+        reading.progress.advance(sum(len(part.scores) for part in rows))
+        blocks += rows
+    return _run(path, blocks, reading) if blocks else Run.from_dict({})
 
-        With Q0 in the second column it is a run, whose other mistakes `read` reports.
-        """
-        parts = first_row(start)
-        in_shape = len(parts) == COLUMNS or (len(parts) > COLUMNS and is_whole(parts[3]))
-        return path.is_file() and (in_shape or parts[1:2] == ["Q0"])
 
-    def read(self, path: Path, reading: Reading) -> Run:
-        """Read the run; its tag is that of the first line."""
-        blocks: list[Rows] = []
-        for first, raw in byte_blocks(path, reading, BLOCK):
-            block = in_utf8(path, first, raw, reading)
-            found = parsed(block)
-            if found is None:
-                found = parsed(_regular(path, first, block, reading)) or []
-            reading.progress.advance(sum(len(rows.scores) for rows in found))
-            blocks += found
-        if not blocks:
-            return Run.from_dict({})
-        return _run(path, blocks, reading)
+def _write(path: Path, run: Run) -> None:
+    """Write ranks from 1, and scores with just enough digits to read back the same 32-bit number."""
+    tag = spaceless("_".join(run.tag.split()) or "rankwell", path).encode()
+    with output(path) as file:
+        for qid, ranking in run.rankings():
+            spaceless(qid, path, first=True)
+            scores = ranking.scores.astype(TEXT).tolist()
+            for rank, (docno, score) in enumerate(zip(ranking.docnos.tolist(), scores, strict=True), 1):
+                file.write(f"{qid} Q0 {spaceless(docno, path)} {rank} {score} ".encode() + tag + b"\n")
 
-    def write(self, path: Path, run: Run) -> None:
-        """Write ranks from 1, and scores with just enough digits to read back the same 32-bit number."""
-        tag = spaceless("_".join(run.tag.split()) or "rankwell", path).encode()
-        with output(path) as file:
-            for qid, ranking in run.rankings():
-                spaceless(qid, path, first=True)
-                scores = ranking.scores.astype(TEXT).tolist()
-                for rank, (docno, score) in enumerate(zip(ranking.docnos.tolist(), scores, strict=True), 1):
-                    file.write(f"{qid} Q0 {spaceless(docno, path)} {rank} {score} ".encode() + tag + b"\n")
+
+# Six columns separated by spaces or tabs; lines that start with # are comments. Text after the tag is reserved by
+# trec_eval, and ignored as there.
+RUN = RunFormat("trec", _is_run, _read, _write, (".trec", ".run", ".res", ".txt"))
 
 
 class Cells(NamedTuple):
     """Where the cells of a column are in a block."""
 
-    starts: npt.NDArray[np.int64]
-    lengths: npt.NDArray[np.int64]
+    starts: Places
+    lengths: Places
 
 
 class Rows(NamedTuple):
@@ -160,7 +153,7 @@ class Rows(NamedTuple):
 
     qids: npt.NDArray[np.bytes_]
     docnos: Strings
-    keys: npt.NDArray[np.uint64]
+    keys: Words
     scores: Floats
     tag: str
 
@@ -202,7 +195,7 @@ def parsed(block: bytes) -> list[Rows] | None:
     return [rows] if np.isfinite(rows.scores).all() else None
 
 
-def _is_tidy(kinds: Bytes, separators: npt.NDArray[np.int64]) -> bool:
+def _is_tidy(kinds: Bytes, separators: Places) -> bool:
     """Whether every line has its columns and one space or tab between them; `kinds` are the separating bytes."""
     feeds = kinds == NEWLINE
     in_place = feeds[COLUMNS - 1 :: COLUMNS].all() and feeds.sum() == len(kinds) // COLUMNS
@@ -223,7 +216,7 @@ def _rows(block: bytes, buffer: Bytes, cells: list[Cells], tag: str) -> Rows:
         return Rows(qids, texts, _hashed(docnos), scores.astype(np.float32), tag)
 
 
-def _cut(buffer: Bytes, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.bytes_]:
+def _cut(buffer: Bytes, starts: Places, lengths: Places) -> npt.NDArray[np.bytes_]:
     """A column as fixed-width bytes: eight bytes are taken at a time, and what lies beyond a cell is masked out."""
     words = -(-int(lengths.max()) // WORD)
     windows = word_view(buffer, WORD * words)
@@ -234,7 +227,7 @@ def _cut(buffer: Bytes, starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.i
     return cells.view(f"S{WORD * words}").ravel()
 
 
-def _hashed(column: npt.NDArray[np.bytes_]) -> npt.NDArray[np.uint64]:
+def _hashed(column: npt.NDArray[np.bytes_]) -> Words:
     """A 64-bit hash of each cell that does not depend on the width of the column (a word of zeros adds nothing)."""
     words = column.view("<u8").reshape(len(column), -1)
     result = np.zeros(len(column), dtype=np.uint64)
@@ -282,7 +275,7 @@ def _queries(columns: list[npt.NDArray[np.bytes_]]) -> _Queries:
     return _Queries([name.decode() for name in codes], sizes, np.concatenate(parts), together)
 
 
-def _doubles(queries: _Queries, docnos: Strings, hashes: list[npt.NDArray[np.uint64]]) -> dict[int, str]:
+def _doubles(queries: _Queries, docnos: Strings, hashes: list[Words]) -> dict[int, str]:
     """The rows whose document the query has already. Rows with equal hashes are compared by id."""
     keys = _keys(queries, hashes)
     keys.sort()
@@ -292,16 +285,15 @@ def _doubles(queries: _Queries, docnos: Strings, hashes: list[npt.NDArray[np.uin
     seen = set[tuple[int, str]]()
     doubles: dict[int, str] = {}
     rows = np.flatnonzero(np.isin(_keys(queries, hashes), suspects))
-    for row, code, docno in zip(
-        rows.tolist(), queries.codes[rows].tolist(), docnos[rows].astype(TEXT).tolist(), strict=True
-    ):
-        if (code, docno) in seen:
-            doubles[row] = docno
-        seen.add((code, docno))
+    pairs = zip(queries.codes[rows].tolist(), docnos[rows].astype(TEXT).tolist(), strict=True)
+    for row, pair in zip(rows.tolist(), pairs, strict=True):
+        if pair in seen:
+            doubles[row] = pair[1]
+        seen.add(pair)
     return doubles
 
 
-def _keys(queries: _Queries, hashes: list[npt.NDArray[np.uint64]]) -> npt.NDArray[np.uint64]:
+def _keys(queries: _Queries, hashes: list[Words]) -> Words:
     """The hash of each row's document, mixed with its query."""
     keys = queries.codes.astype(np.uint64)
     keys *= np.uint64(0xD6E8FEB86659FD93)
@@ -317,9 +309,8 @@ def _tell_doubles(path: Path, doubles: list[tuple[str, str]], reading: Reading) 
         parts = in_utf8(path, number, line, reading.unseen).split()
         pair = (parts[0], parts[2]) if _mistake(parts) is None else (b"", b"")
         if pair in seen:
-            expected = f"each document once for query {shown(pair[0])}"
-            found = Phrase(f"{shown(pair[1])} a second time")
-            reading.problems.add(FormatError(path, number, expected=expected, found=found))
+            again = Phrase(f"{shown(pair[1])} a second time")
+            reading.report(path, number, f"each document once for query {shown(pair[0])}", again)
         elif pair in wanted:
             seen.add(pair)
 
@@ -337,7 +328,7 @@ def _regular(path: Path, first: int, block: bytes, reading: Reading) -> bytes:
         else:
             written = line.rstrip(b"\r")
             found = Phrase(f"{len(parts)}: {shown(written)}") if mistake is EXPECTED else written
-            reading.problems.add(FormatError(path, number, expected=mistake, found=found))
+            reading.report(path, number, mistake, found)
     return b"\n".join(good) + b"\n" if good else b""
 
 

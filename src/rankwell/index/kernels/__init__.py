@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from rankwell.index.kernels.conjunction import search_and
 from rankwell.index.kernels.disjunction import search_or
-from rankwell.index.kernels.exhaustive import search_all
+from rankwell.index.kernels.exact import search_all
 from rankwell.index.kernels.types import LIST, Arrays, Impacts, KernelModel, Lines, Scope, decode, prepare
 
 __all__ = [

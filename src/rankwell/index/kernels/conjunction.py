@@ -22,7 +22,7 @@ from rankwell.index.kernels.candidates import (
     take_single,
     unmasked,
 )
-from rankwell.index.kernels.selection import EXACT, longest, open_lists, rescore, shrink
+from rankwell.index.kernels.exact import EXACT, longest, open_lists, rescore, shrink
 from rankwell.index.kernels.types import Arrays, Impacts, KernelModel, Lines, Scope, compiled, reached, whole
 
 # ruff: noqa: PLR0917, PLR0912, PLR0915, C901 -- one loop over windows whose steps share a dozen arrays
@@ -146,19 +146,9 @@ def search_and(
                         accumulate(docs32, base, worth, shifts[i], starts[i], ends[i], units[i], sums)
                     elif rows[i] >= 0:
                         look_up(
-                            docs16,
-                            0,
-                            worth,
-                            shifts[i],
-                            starts[i],
-                            ends[i],
-                            units[i],
-                            found,
-                            scores,
-                            marks,
-                            count,
+                            docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count,
                             rising,
-                        )
+                        )  # fmt: skip
                     else:
                         look_up(
                             docs32, base, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count,

@@ -20,7 +20,7 @@ from rankwell.index.kernels.candidates import (
     take_single,
     unmasked,
 )
-from rankwell.index.kernels.selection import EXACT, longest, open_lists, rescore, shrink
+from rankwell.index.kernels.exact import EXACT, longest, open_lists, rescore, shrink
 from rankwell.index.kernels.types import Arrays, Impacts, KernelModel, Lines, Scope, compiled, whole
 
 # ruff: noqa: PLR0917, PLR0912, PLR0915, C901 -- one loop over windows whose steps share a dozen arrays

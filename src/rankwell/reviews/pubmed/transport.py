@@ -16,7 +16,7 @@ from typing import TypeVar
 from xml.etree.ElementTree import Element, tostring
 
 from rankwell import __version__
-from rankwell.collections.formats.pubmed_xml import ARTICLES, pubmed_document
+from rankwell.collections.formats.pubmed import ARTICLES, pubmed_document
 from rankwell.collections.safe_xml import elements, text_of
 from rankwell.core import Document, FormatError, ParameterError, RankwellError
 

@@ -17,9 +17,7 @@ from rankwell.apps.search.api.schemas import body, problems, success
 from rankwell.apps.search.document_changes import Written
 from rankwell.apps.search.documents_writer import DocumentsWriter
 from rankwell.apps.search.service import Service
-from rankwell.core import Document, ParameterError
-from rankwell.core.document import check_id
-from rankwell.core.errors import Phrase, shown
+from rankwell.core import Document, ParameterError, Phrase, check_id, shown
 
 
 class AnyConvertor(PathConvertor):

@@ -11,11 +11,10 @@ from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
 
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.lines import CUT, head, open_bytes, output
-from rankwell.collections.reading import Reading
-from rankwell.collections.safe_xml import elements, text_of
-from rankwell.core.document import NOTHING, Document
-from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.collections.format import DocumentFormat
+from rankwell.collections.reading import CUT, Reading, head, open_bytes, output
+from rankwell.collections.safe_xml import NOT_IN_XML, elements, text_of
+from rankwell.core import NOTHING, Document, FormatError, Phrase, RankwellError
 
 log = logging.getLogger(__name__)
 
@@ -24,47 +23,45 @@ SETS = re.compile(r"<(PubmedArticleSet|PubmedBookArticleSet|MedlineCitationSet|P
 CHUNK = 1 << 16
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 YEAR = re.compile(r"\d{4}")
-NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 KNOWN = ("year", "date", "authors", "journal", "doi")
 
 
-class PubMedXml:
-    """Articles as documents: the PMID, title and abstract, and as metadata year, date, authors, journal and DOI.
+def _is_pubmed(path: Path, start: str) -> bool:
+    """Whether it is a set of articles, or a folder whose first XML file is one."""
+    if path.is_dir():
+        first = next(iter(_files(path)), None)
+        return first is not None and SETS.search(head(first)[:4096]) is not None
+    return start.lstrip().startswith("<") and SETS.search(start[:4096]) is not None
 
-    A structured abstract is one text, with the names of its parts in it (`METHODS: ...`). Authors are surnames with
-    initials, separated by semicolons. In a folder every `.xml` and `.xml.gz` file is read in the order of their names.
-    """
 
-    name = "pubmed-xml"
-    suffixes = ()
+def _read(path: Path, reading: Reading, _: ColumnChoice) -> Iterator[Document]:
+    """Read the articles one at a time; in a folder every `.xml` and `.xml.gz` file in the order of their names."""
+    for file in _files(path) if path.is_dir() else [path]:
+        yield from _read_file(file, reading)
 
-    def recognises(self, path: Path, start: str) -> bool:
-        """Whether it is a set of articles, or a folder whose first XML file is one."""
-        if path.is_dir():
-            first = next(iter(_files(path)), None)
-            return first is not None and SETS.search(head(first)[:4096]) is not None
-        return start.lstrip().startswith("<") and SETS.search(start[:4096]) is not None
 
-    def read(self, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:  # noqa: ARG002 -- fixed columns
-        """Read the articles one at a time."""
-        for file in _files(path) if path.is_dir() else [path]:
-            yield from _read_file(file, reading)
+def _write(path: Path, documents: Iterable[Document]) -> None:
+    """Write a set of articles, with the values that NLM has an element for."""
+    lost = set[str]()
+    with output(path) as file:
+        file.write(b'<?xml version="1.0" encoding="utf-8"?>\n<PubmedArticleSet>\n')
+        for document in documents:
+            lost |= (document.metadata.keys() - set(KNOWN)) | (document.fields.keys() - {"title", "abstract"})
+            file.write(_written(document, path).encode())
+        file.write(b"</PubmedArticleSet>\n")
+    if lost:
+        log.warning("%s: PubMed's XML has no place for %s", path, ", ".join(sorted(lost)))
 
-    def write(self, path: Path, documents: Iterable[Document]) -> None:
-        """Write a set of articles, with the values that NLM has an element for."""
-        lost = set[str]()
-        with output(path) as file:
-            file.write(b'<?xml version="1.0" encoding="utf-8"?>\n<PubmedArticleSet>\n')
-            for document in documents:
-                lost |= (document.metadata.keys() - set(KNOWN)) | (document.fields.keys() - {"title", "abstract"})
-                file.write(_written(document, path).encode())
-            file.write(b"</PubmedArticleSet>\n")
-        if lost:
-            log.warning("%s: PubMed's XML has no place for %s", path, ", ".join(sorted(lost)))
+
+PUBMED_XML = DocumentFormat("pubmed-xml", _is_pubmed, _read, _write)
 
 
 def pubmed_document(article: Element) -> Document | None:
-    """An article (or a book's chapter) as a document; None where it has no PMID."""
+    """An article (or a book's chapter) as a document; None where it has no PMID.
+
+    A structured abstract is one text, with the names of its parts in it (`METHODS: ...`). Authors are surnames with
+    initials, separated by semicolons.
+    """
     citation = next(
         (part for name in ("MedlineCitation", "BookDocument") if (part := article.find(name)) is not None), article
     )
@@ -73,7 +70,8 @@ def pubmed_document(article: Element) -> Document | None:
         return None
     content = citation.find("Article")
     content = citation if content is None else content
-    fields = {"title": _title(content), "abstract": _abstract(content)}
+    titles = (text_of(content.find(name)) for name in ("ArticleTitle", "VernacularTitle", "Book/BookTitle"))
+    fields = {"title": next(filter(None, titles), ""), "abstract": _abstract(content)}
     date = _date(content)
     metadata: dict[str, Any] = {
         "year": int(date[:4]) if date else None,
@@ -93,24 +91,17 @@ def _read_file(path: Path, reading: Reading) -> Iterator[Document]:
                 reading.place.line = line
                 document = pubmed_document(article)
                 if document is None:
-                    found = Phrase("an article without one")
-                    reading.problems.add(FormatError(path, line, expected="a PMID for every article", found=found))
+                    reading.report(path, line, "a PMID for every article", Phrase("an article without one"))
                 else:
                     yield document
         except CUT as error:
-            found = Phrase(f"one that is cut short or damaged ({error})")
-            reading.problems.add(FormatError(path, None, expected="a whole gzip file", found=found))
+            reading.report(path, None, "a whole gzip file", Phrase(f"one that is cut short or damaged ({error})"))
         except FormatError as error:  # the rest of the file cannot be read
             reading.problems.add(error)
 
 
 def _files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.iterdir() if file.name.endswith((".xml", ".xml.gz")) and file.is_file())
-
-
-def _title(content: Element) -> str:
-    names = ("ArticleTitle", "VernacularTitle", "Book/BookTitle")
-    return next((title for name in names if (title := text_of(content.find(name)))), "")
 
 
 def _abstract(content: Element) -> str:
