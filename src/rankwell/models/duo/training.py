@@ -26,7 +26,12 @@ from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import RankerSettings
 from rankwell.models.learning.starting_model import copy_tokenizer, freeze, load_classifier, longest_input, token_budget
 from rankwell.models.learning.trainer import Job, Prepared, Training
-from rankwell.models.learning.validation import BATCH_TOKENS, check_validation, measures_to_take, ranking_measures
+from rankwell.models.learning.validation import (
+    check_validation,
+    measures_to_take,
+    ranking_measures,
+    scores_of,
+)
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +156,7 @@ class DuoValidation:
     def __call__(self, model: Any) -> Mapping[str, float]:
         """The loss, the accuracy of the comparisons, and all defined measures."""
         triples, texts = self.batches.triples, self.batches.texts
-        logits = logits_of(model, self.batches, self.lengths)
+        logits = scores_of(model, self.batches, self.lengths)
         won = sigmoid(logits)
         scores = np.zeros(len(texts), dtype=np.float64)
         np.add.at(scores, triples.one, won)
@@ -177,23 +182,6 @@ def comparisons(groups: Integers, labels: Floats, query_ids: Sequence[str], *, o
         other += rows[second].tolist()
     ahead, behind = np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
     return Triples(ahead, behind, (labels[ahead] > labels[behind]).astype(np.float32))
-
-
-def logits_of(model: Any, batches: TripleBatches, lengths: Integers) -> Floats:
-    """The logit of each triple; scored from long to short in batches that fit."""
-    import torch
-
-    found = np.zeros(len(lengths), dtype=np.float32)
-    order = np.argsort(-lengths, kind="stable")
-    device = next(model.parameters()).device
-    start = 0
-    with torch.inference_mode():
-        while start < len(order):
-            places = order[start : start + max(1, BATCH_TOKENS // int(lengths[order[start]]))]
-            given = {name: tensor.to(device) for name, tensor in batches.inputs(places).items()}
-            found[places] = model(**given).logits.reshape(-1).float().cpu().numpy()
-            start += len(places)
-    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,10 +33,6 @@ class TokenisedPairs:
     def of(cls, pairs: Pairs, tokens: PairTokens, progress: Progress = SILENT) -> TokenisedPairs:
         """Tokenise all pairs; their texts are not stored."""
         ids, types, lengths = [], [], []
-        labels: list[float] = []
-        groups: list[int] = []
-        query_ids: list[str] = []
-        document_ids: list[str] = []
         for batch in pairs.batches(["query", "document"], WINDOW):
             texts = list(zip(batch["query"].to_pylist(), batch["document"].to_pylist(), strict=True))
             made = tokens(texts)

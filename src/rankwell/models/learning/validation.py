@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rankwell.core import Judgments, RankwellError, Run
-from rankwell.core.arrays import Floats
+from rankwell.core.arrays import Floats, Integers
 from rankwell.evaluation import evaluate, parse_measure
 from rankwell.models.learning.pair_batches import PairBatches
 from rankwell.models.learning.pairs import Pairs
@@ -90,7 +90,7 @@ class RankingValidation:
     def __call__(self, model: Any) -> Mapping[str, float]:
         """The loss and all defined measures."""
         pairs = self.batches.pairs
-        scores = scores_of(model, self.batches)
+        scores = scores_of(model, self.batches, pairs.lengths)
         found = {"loss": self._loss(scores), **ranking_measures(pairs, scores, self.measures)}
         return {name: value for name, value in found.items() if math.isfinite(value)}
 
@@ -104,11 +104,17 @@ class RankingValidation:
         return float(self.loss(logits, labels, sizes))
 
 
-def scores_of(model: Any, batches: PairBatches) -> Floats:
-    """The logit of each pair; scored from long to short in batches that fit."""
+class HasInputs(Protocol):
+    """Makes a model's input for some of its examples."""
+
+    def inputs(self, rows: Integers) -> dict[str, Any]:
+        """The input for these rows."""
+
+
+def scores_of(model: Any, batches: HasInputs, lengths: Integers) -> Floats:
+    """The logit of each example; scored from long to short in batches that fit."""
     import torch
 
-    lengths = batches.pairs.lengths
     scores = np.zeros(len(lengths), dtype=np.float32)
     order = np.argsort(-lengths, kind="stable")
     device = next(model.parameters()).device
