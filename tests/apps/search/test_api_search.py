@@ -139,7 +139,7 @@ def test_a_stream_begins_with_the_first_stage_and_says_when_it_is_done(client: T
 
 
 def test_the_quick_way_and_the_described_route_answer_alike(client: TestClient) -> None:
-    from rankwell.apps.search.api import search_routes as quick_search
+    from rankwell.apps.search.api import routes as quick_search
 
     quick = client.get("/api/search?q=droplets&explain=1").json()
     before, quick_search.PATH = quick_search.PATH, "/nowhere"

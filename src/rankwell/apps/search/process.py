@@ -9,8 +9,10 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future, InvalidStateError
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 from rankwell.index.compiled import kernels as search_kernels
 from rankwell.vectors.exact import kernels as vector_kernels
@@ -18,6 +20,18 @@ from rankwell.vectors.warming import KERNELS, warm
 
 NICE = 10  # of 19: about a tenth of a core beside a busy search thread, all of an idle core
 TURN = 0.0005  # seconds
+OFTEN = 10_000  # new objects between two collections; Python's default of 700 is less than one answer creates
+T = TypeVar("T")
+logger = logging.getLogger("rankwell.web.serve")
+
+
+def settle(future: Future[T], outcome: T | BaseException) -> None:
+    """Set a future's result or exception, unless its caller has cancelled it."""
+    with contextlib.suppress(InvalidStateError):
+        if isinstance(outcome, BaseException):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
 
 
 def take_turns(seconds: float = TURN) -> None:
@@ -37,9 +51,6 @@ def step_back(nice: int = NICE) -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # a sandbox may forbid it; then all threads have the same priority
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
-
-
-logger = logging.getLogger("rankwell.web.serve")
 
 
 class KernelLoader:
@@ -94,9 +105,6 @@ class KernelLoader:
 if __name__ == "__main__":
     step_back()
     warm()
-
-
-OFTEN = 10_000  # new objects between two collections; Python's default of 700 is less than one answer creates
 
 
 def spare_what_stays() -> None:

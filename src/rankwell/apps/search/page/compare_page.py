@@ -9,18 +9,26 @@ from dataclasses import dataclass, field, replace
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from rankwell.apps.search.page import stages
 from rankwell.apps.search.page.facets import chips
-from rankwell.apps.search.page.filters import Filters
-from rankwell.apps.search.page.ranking import Pairs, RankingSettings, ranking_pairs
 from rankwell.apps.search.page.rows import Row, row_of
-from rankwell.apps.search.page.site import SIDE, Site, duration, site_of
-from rankwell.apps.search.page.views import LEFT, RIGHT, SideBySide, given_of, read_side_by_side, words_of
+from rankwell.apps.search.page.site import COMPARE, SIDE, Site, duration, site_of
+from rankwell.apps.search.page.views import (
+    LEFT,
+    NO_FILTERS,
+    RIGHT,
+    Pairs,
+    RankingSettings,
+    SideBySide,
+    given_of,
+    query_pairs,
+    ranking_pairs,
+    read_side_by_side,
+    words_of,
+)
 from rankwell.apps.search.responses import SearchResponse
 from rankwell.core import RankwellError
 
 router = APIRouter(include_in_schema=False)
-PATH = "/compare"
 DEEP = 10
 ARROWS = {LEFT: "→", RIGHT: "←"}
 
@@ -55,7 +63,7 @@ class Side:
         return len(ranking_pairs(self.ranking, self.usual))
 
 
-@router.get(PATH)
+@router.get(COMPARE)
 async def compare(request: Request) -> Response:
     """Render the comparison that the address asks for."""
     site = site_of(request)
@@ -63,10 +71,10 @@ async def compare(request: Request) -> Response:
     try:
         view = read_side_by_side(given, usual)
     except RankwellError as error:
-        view = SideBySide(words_of(given), Filters(), *usual)
+        view = SideBySide(words_of(given), NO_FILTERS, *usual)
         sides = [replace(side, trouble=site.words(error)) for side in _sides(site, view)]
         return _page(site, request, view, sides, 422)
-    elsewhere = site.shorter(request, PATH, view.pairs(usual))
+    elsewhere = site.shorter(request, COMPARE, view.pairs(usual))
     if elsewhere is not None:
         return elsewhere
     sides = _sides(site, view)
@@ -80,29 +88,25 @@ def _sides(site: Site, view: SideBySide) -> list[Side]:
     bare = replace(view, wait=False)
     left, right = replace(bare, left=usual[0]).pairs(usual), replace(bare, right=usual[1]).pairs(usual)
     return [
-        Side(LEFT, view.left, usual[0], left, site.link(PATH, left)),
-        Side(RIGHT, view.right, usual[1], right, site.link(PATH, right)),
+        Side(LEFT, view.left, usual[0], left, site.link(COMPARE, left)),
+        Side(RIGHT, view.right, usual[1], right, site.link(COMPARE, right)),
     ]
 
 
 async def _searched(site: Site, request: Request, view: SideBySide, side: Side) -> Side:
     try:
-        asked = site.request(view.q, view.filters, side.ranking, k=DEEP)
-        response = await stages.first(site.service, asked)
-        if view.wait and asked.rerank is not None and response.results:
-            response = await stages.second(site.service, asked, response, request)
+        state = await site.search(view.q, view.filters, side.ranking, request if view.wait else None, k=DEEP)
     except RankwellError as error:
         return replace(side, trouble=site.words(error))
+    response = state.response
     rows = await site.service.pool.run(_rows, site, view, side, response)
     return replace(side, rows=rows, warnings=response.warnings, took=duration(response.took_ms))
 
 
 def _rows(site: Site, view: SideBySide, side: Side, response: SearchResponse) -> list[Row]:
     pairs = replace(view, wait=False).pairs(site.usual_pair)
-    inside = [(SIDE, side.prefix.rstrip("."))]
-    return [
-        row_of(site, view.q, result, pairs, named=False, page=(0, DEEP), inside=inside) for result in response.results
-    ]
+    place = [(SIDE, side.prefix.rstrip("."))]
+    return [row_of(site, view.q, result, pairs, DEEP, side=place) for result in response.results]
 
 
 def _joined(sides: Sequence[Side]) -> list[Side]:
@@ -131,9 +135,8 @@ def _page(site: Site, request: Request, view: SideBySide, sides: Sequence[Side],
         "offers": site.offers,
         "sides": sides,
         "agreement": _agreement(sides) if view.q else "Write a query to see what each ranking finds for it.",
-        "rerank": site.link(PATH, replace(view, wait=True).pairs(usual)) if asks else "",
+        "rerank": site.link(COMPARE, replace(view, wait=True).pairs(usual)) if asks else "",
         "kept_pairs": [pair for pair in bare.pairs(usual) if pair[0] != "q"],
-        "chips": chips(view.filters, lambda filters: site.link(PATH, replace(bare, filters=filters).pairs(usual))),
+        "chips": chips(view.filters, lambda filters: site.link(COMPARE, replace(bare, filters=filters).pairs(usual))),
     }
-    across = [*([("q", view.q)] if view.q else []), *view.filters.pairs()]
-    return site.show(request, "compare.html", values, here=PATH, across=across, status=status)
+    return site.show(request, "compare.html", values, query_pairs(view.q, view.filters), status)

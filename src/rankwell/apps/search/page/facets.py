@@ -9,11 +9,9 @@ from operator import and_
 
 import numpy as np
 
-from rankwell.apps.search.page.filters import Filters, Range
-from rankwell.apps.search.page.ranking import Pairs, written
 from rankwell.apps.search.page.rows import cut
-from rankwell.apps.search.page.views import View
-from rankwell.apps.search.searcher import SearchState, matching
+from rankwell.apps.search.page.views import Filters, Pairs, Range, View, as_text
+from rankwell.apps.search.searcher import SearchState
 from rankwell.index import Mask, RangeFacet, SearchIndex, ValueFacet
 from rankwell.retrieve import filtered
 
@@ -78,18 +76,12 @@ class Matched:
         return reduce(and_, others, self.words)
 
 
-def matched_by(found: SearchState, filters: Filters) -> Matched:
+def matched_by(state: SearchState, filters: Filters) -> Matched:
     """The documents that a search matches, by query and by filter."""
-    words = matching(replace(found, request=replace(found.request, filter=None)))
-    masks = {}
-    for column in filters.columns:
-        condition = Filters(
-            tuple(pair for pair in filters.values if pair[0] == column),
-            tuple(pair for pair in filters.ranges if pair[0] == column),
-        ).condition()
-        if condition is not None:
-            masks[column] = filtered(condition, found.index)
-    return Matched(found.index, words, masks)
+    words = replace(state, request=replace(state.request, filter=None)).matching()
+    conditions = {column: filters.only(column).condition() for column in filters.columns}
+    masks = {column: filtered(condition, state.index) for column, condition in conditions.items() if condition}
+    return Matched(state.index, words, masks)
 
 
 def boxes(
@@ -102,7 +94,7 @@ def boxes(
     for name in columns:
         facet = matched.index.columns[name].facet(matched.without(name), MOST_VALUES)
         if isinstance(facet, RangeFacet):
-            made.append(_range(name, facet, view, pairs(view.narrowed(view.filters.without(name)))))
+            made.append(_range(name, facet, view, pairs(view.first_page(filters=view.filters.without(name)))))
         elif facet.counts or view.filters.chosen(name):
             made.append(_values(name, facet, view, link))
     return made
@@ -115,7 +107,7 @@ def _values(name: str, facet: ValueFacet, view: View, link: Link) -> Box:
         Choice(
             cut(value, LONGEST_VALUE) or "(empty)",
             f"{counts[value]:,}" if value in counts else "",
-            link(view.narrowed(view.filters.toggled(name, value))),
+            link(view.first_page(filters=view.filters.toggled(name, value))),
             value in chosen,
         )
         for value in values
@@ -149,10 +141,7 @@ def _range(name: str, facet: RangeFacet, view: View, pairs: Pairs) -> Box:
 
 
 def _number(number: float) -> str:
-    return written(float(f"{number:.6g}")) if not number.is_integer() else written(number)
-
-
-LONGEST = 60  # most characters of a value
+    return as_text(number if number.is_integer() else float(f"{number:.6g}"))
 
 
 @dataclass(frozen=True)
@@ -166,7 +155,7 @@ class Chip:
 def chips(filters: Filters, link: Callable[[Filters], str]) -> list[Chip]:
     """The active filters; `link` gives the address of the page with other filters."""
     values = [
-        Chip(f"{column}: {cut(value, LONGEST)}", link(filters.toggled(column, value)))
+        Chip(f"{column}: {cut(value, LONGEST_VALUE)}", link(filters.toggled(column, value)))
         for column, value in filters.values
     ]
     ranges = [Chip(f"{column}: {_span(bounds)}", link(filters.without(column))) for column, bounds in filters.ranges]

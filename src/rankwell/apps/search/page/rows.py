@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from rankwell.analysis import Analyzer
-from rankwell.apps.search.page.ranking import Pairs
 from rankwell.apps.search.page.site import Site
-from rankwell.apps.search.page.views import View, address
-from rankwell.apps.search.responses import HEADING, Result, SearchResponse, SnippetPiece
+from rankwell.apps.search.page.views import Pairs, address
+from rankwell.apps.search.responses import HEADING, Piece, Result
 
+DOCUMENT, WHY = "/document", "/why"
 MOST_PASSAGES = 2
 MOST_FACTS = 5
 LONGEST_FACT = 80
 LONGEST_TITLE = 300
 LONGEST_MARKED = 100_000  # most characters in which matched words are marked
 
-Pieces = Sequence[SnippetPiece]
+Pieces = Sequence[Piece]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def title_pieces(result: Result) -> Pieces:
     pieces = result.snippet.get(HEADING, ())
     if whole and " ".join("".join(piece.text for piece in pieces).split()) == whole:
         return pieces
-    return (SnippetPiece(title_of(result.fields, result.id), marked=False),)
+    return (Piece(title_of(result.fields, result.id), marked=False),)
 
 
 def passages_of(result: Result) -> list[tuple[str, Pieces]]:
@@ -78,8 +78,8 @@ def passages_of(result: Result) -> list[tuple[str, Pieces]]:
 def with_dots(pieces: Pieces, text: str) -> Pieces:
     """A passage with dots where the text continues before or after it."""
     passage = "".join(piece.text for piece in pieces)
-    before = () if text.startswith(passage) else (SnippetPiece("… ", marked=False),)
-    after = () if text.endswith(passage) else (SnippetPiece(" …", marked=False),)
+    before = () if text.startswith(passage) else (Piece("… ", marked=False),)
+    after = () if text.endswith(passage) else (Piece(" …", marked=False),)
     return (*before, *pieces, *after)
 
 
@@ -91,15 +91,15 @@ def facts_of(result: Result) -> list[tuple[str, str]]:
     return [*named, *short[:MOST_FACTS], ("score", f"{result.score:.3f}")]
 
 
-def marked(text: str, terms: set[str], analyzer: Analyzer) -> list[SnippetPiece]:
+def marked(text: str, terms: set[str], analyzer: Analyzer) -> list[Piece]:
     """A text with the matched words marked."""
     pieces, at = [], 0
     for term, _, start, end in analyzer.positions(text[:LONGEST_MARKED]) if terms else ():
         if term not in terms or start < at:
             continue
-        pieces += [SnippetPiece(text[at:start], marked=False), SnippetPiece(text[start:end], marked=True)]
+        pieces += [Piece(text[at:start], marked=False), Piece(text[start:end], marked=True)]
         at = end
-    return [*pieces, SnippetPiece(text[at:], marked=False)]
+    return [*pieces, Piece(text[at:], marked=False)]
 
 
 def str_of(value: Any) -> str:
@@ -114,34 +114,11 @@ def cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-DOCUMENT, WHY = "/document", "/why"
-
-
-def rows_of(site: Site, view: View, response: SearchResponse) -> list[Row]:
-    """The results of a response as rows, with links and judgments."""
-    pairs = replace(view, wait=False).pairs(site.usual)
-    grades = site.grades(view.q)
-    several = len([name for name in site.index.fields if name != HEADING]) > 1
-    return [
-        row_of(site, view.q, result, pairs, grade=grades.get(result.id), named=several, page=(view.offset, view.k))
-        for result in response.results
-    ]
-
-
 def row_of(
-    site: Site,
-    q: str,
-    result: Result,
-    pairs: Pairs,
-    *,
-    named: bool,
-    page: tuple[int, int],
-    grade: int | None = None,
-    inside: Pairs | None = None,
+    site: Site, q: str, result: Result, pairs: Pairs, last: int, *, grade: int | None = None, side: Pairs | None = None
 ) -> Row:
-    """A result's row; `pairs` are its page's parameters, `inside` its place there, `page` offset and page size."""
-    offset, k = page
-    first = result.first_rank
+    """A result's row; `pairs` are its page's parameters, `side` its place there, `last` the page's last rank."""
+    first, own = result.first_rank, [("id", result.id), *(side or []), *pairs]
     return Row(
         q=q,
         id=result.id,
@@ -149,12 +126,12 @@ def row_of(
         title=title_pieces(result),
         facts=facts_of(result),
         passages=passages_of(result),
-        named=named,
+        named=side is None and len([name for name in site.index.fields if name != HEADING]) > 1,
         first_rank=first,
         moved=result.moved,
-        new=first is not None and first > offset + k,
+        new=first is not None and first > last,
         grade=grade,
-        link=site.link(DOCUMENT, [("id", result.id), *(inside or []), *pairs]),
-        why=site.link(WHY, [("id", result.id), *(inside or []), *pairs]),
+        link=site.link(DOCUMENT, own),
+        why=site.link(WHY, own),
         back=address("", pairs).removeprefix("?"),
     )

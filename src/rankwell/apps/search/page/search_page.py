@@ -10,19 +10,25 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from rankwell.apps.search.page import stages
+from rankwell.apps.search.api.problems import UNAVAILABLE
 from rankwell.apps.search.page.facets import Box, Matched, boxes, chips, matched_by
-from rankwell.apps.search.page.filters import Filters
-from rankwell.apps.search.page.ranking import Pairs, RankingSettings, ranking_pairs
-from rankwell.apps.search.page.rows import Row, rows_of
-from rankwell.apps.search.page.site import UNAVAILABLE, Site, counted, duration, site_of
-from rankwell.apps.search.page.views import PAGE_SIZES, View, given_of, read_view, words_of
+from rankwell.apps.search.page.rows import Row, row_of
+from rankwell.apps.search.page.site import SEARCH, Site, counted, duration, site_of
+from rankwell.apps.search.page.views import (
+    NO_FILTERS,
+    PAGE_SIZES,
+    View,
+    given_of,
+    query_pairs,
+    ranking_pairs,
+    read_view,
+    words_of,
+)
 from rankwell.apps.search.responses import RERANKED, SearchResponse
 from rankwell.apps.search.searcher import SearchState
 from rankwell.core import RankwellError
 
 router = APIRouter(include_in_schema=False)
-PATH = "/"
 NO_TERMS = "no terms"  # part of a library warning that the page words differently
 
 
@@ -50,7 +56,7 @@ class Shown:
     last_page: int = 0
 
 
-@router.get(PATH)
+@router.get(SEARCH)
 async def search(request: Request) -> Response:
     """Render the search that the address asks for."""
     site = site_of(request)
@@ -60,13 +66,15 @@ async def search(request: Request) -> Response:
     except RankwellError as error:
         view = View(words_of(given), ranking=site.usual)
         return _page(site, request, view, Shown(trouble=site.words(error), said=site.words(error)), 422)
-    elsewhere = site.shorter(request, PATH, view.pairs(site.usual))
+    elsewhere = site.shorter(request, SEARCH, view.pairs(site.usual))
     if elsewhere is not None:
         return elsewhere
     if not view.q:
         return _page(site, request, view, Shown())
     try:
-        shown = await _searched(site, request, view)
+        more = {"k": view.k, "offset": view.offset}
+        state = await site.search(view.q, view.filters, view.ranking, request if view.wait else None, **more)
+        shown = await site.service.pool.run(_show_results, site, view, state)
     except RankwellError as error:
         status = site.status(error)
         again = _link(site, view) if status == UNAVAILABLE else ""
@@ -75,20 +83,10 @@ async def search(request: Request) -> Response:
     return _page(site, request, view, shown)
 
 
-async def _searched(site: Site, request: Request, view: View) -> Shown:
-    asked = site.request(view.q, view.filters, view.ranking, k=view.k, offset=view.offset)
-    response = await stages.first(site.service, asked)
-    if view.wait and asked.rerank is not None and response.results:
-        response = await stages.second(site.service, asked, response, request)
-    return await site.service.pool.run(_made, site, view, response)
-
-
-def _made(site: Site, view: View, response: SearchResponse) -> Shown:
-    found = response.found
-    if found is None:
-        raise RankwellError("the search: expected what it found, found nothing")
-    matched = matched_by(found, view.filters)
-    rows = rows_of(site, view, response)
+def _show_results(site: Site, view: View, state: SearchState) -> Shown:
+    response, matched, grades = state.response, matched_by(state, view.filters), site.grades(view.q)
+    pairs, last = replace(view, wait=False).pairs(site.usual), view.offset + view.k
+    rows = [row_of(site, view.q, result, pairs, last, grade=grades.get(result.id)) for result in response.results]
     shown = Shown(
         asked=True,
         count=_count(view, matched),
@@ -99,7 +97,7 @@ def _made(site: Site, view: View, response: SearchResponse) -> Shown:
     )
     shown = replace(shown, said=_said(view, shown, response), **_pages(site, view, matched, rows))
     if not rows:
-        return replace(shown, **_nothing(site, view, found))
+        return replace(shown, **_nothing(site, view, state))
     whole = _link(site, replace(view, wait=True))
     waits = view.ranking.model is not None and not view.wait
     return replace(shown, rerank=whole if waits else "", again=whole if response.partial else "")
@@ -135,34 +133,29 @@ def _pages(site: Site, view: View, matched: Matched, rows: Sequence[Row]) -> dic
     return there
 
 
-def _nothing(site: Site, view: View, found: SearchState) -> dict[str, Any]:
+def _nothing(site: Site, view: View, state: SearchState) -> dict[str, Any]:
     """Why nothing was found, and changes that would find something."""
-    index, ranking = found.index, view.ranking
-    words = index.analyzer.positions(found.asked)
-    unknown = {found.asked[start:end]: None for term, _, start, end in words if not index.statistics(term).documents}
+    index, ranking = state.index, view.ranking
+    words = index.analyzer.positions(state.asked)
+    unknown = {state.asked[start:end]: None for term, _, start, end in words if not index.statistics(term).documents}
     easier = ranking.match != "or" and len(words) > len(unknown)
     meaning = site.offers.vectors and ranking.by == "words"
     return {
         "only_stop_words": not words and ranking.by == "words",
         "unknown": tuple(unknown)[:10],
-        "any_word": _with(site, view, replace(ranking, match="or")) if easier else "",
-        "by_vectors": _with(site, view, replace(ranking, by="vectors", match="or")) if meaning else "",
+        "any_word": _link(site, view.first_page(ranking=replace(ranking, match="or"))) if easier else "",
+        "by_vectors": _link(site, view.first_page(ranking=replace(ranking, by="vectors", match="or")))
+        if meaning
+        else "",
     }
 
 
-def _with(site: Site, view: View, ranking: RankingSettings) -> str:
-    return _link(site, replace(view, ranking=ranking, page=1, wait=False))
-
-
 def _link(site: Site, view: View) -> str:
-    return site.link(PATH, view.pairs(site.usual))
+    return site.link(SEARCH, view.pairs(site.usual))
 
 
 def _page(site: Site, request: Request, view: View, shown: Shown, status: int = 200) -> Response:
-    usual = site.usual
-    first = replace(view, page=1, wait=False)
-    changes = ranking_pairs(view.ranking, usual)
-    kept: Pairs = [pair for pair in first.pairs(usual) if pair[0] != "q"]
+    usual, across = site.usual, query_pairs(view.q, view.filters)
     values = {
         "view": view,
         "usual": usual,
@@ -171,12 +164,11 @@ def _page(site: Site, request: Request, view: View, shown: Shown, status: int = 
         "found": shown,
         "facets": shown.facets,
         "facets_open": False,
-        "changed": len(changes),
-        "kept_pairs": kept,
-        "settings_pairs": [*([("q", view.q)] if view.q else []), *view.filters.pairs()],
+        "changed": len(ranking_pairs(view.ranking, usual)),
+        "kept_pairs": [pair for pair in view.first_page().pairs(usual) if pair[0] != "q"],
+        "settings_pairs": across,
         "reset": _link(site, View(view.q, filters=view.filters, ranking=usual)),
-        "cleared": _link(site, first.narrowed(Filters())),
-        "chips": chips(view.filters, lambda filters: _link(site, view.narrowed(filters))),
+        "cleared": _link(site, view.first_page(filters=NO_FILTERS)),
+        "chips": chips(view.filters, lambda filters: _link(site, view.first_page(filters=filters))),
     }
-    across = [*([("q", view.q)] if view.q else []), *view.filters.pairs()]
-    return site.show(request, "search.html", values, here=PATH, across=across, status=status)
+    return site.show(request, "search.html", values, across, status)
