@@ -28,8 +28,8 @@ import numpy as np
 
 from rankwell.apps.web import Session, Sessions
 from rankwell.core import Judgments
-from rankwell.judging.creation import Material, write_study_database
-from rankwell.judging.store import Store, open_store
+from rankwell.judging.opening import Material
+from rankwell.judging.store import Store, open_store, write_study_database
 from rankwell.judging.study import Study
 
 WORDS = ("fever", "cold", "zinc", "rest", "doctor", "virus", "days", "the", "of", "and", "helps", "against")

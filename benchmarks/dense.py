@@ -95,7 +95,7 @@ def rankwell(vectors: Vectors, folder: Path) -> Any:
 
 def by_kernel(embeddings: Any, name: str) -> Search:
     """Our search with a named kernel, whatever this processor would choose."""
-    from rankwell.vectors.exact import kernels, runnable_kernels
+    from rankwell.vectors.search import kernels, runnable_kernels
 
     if name not in runnable_kernels():
         raise SystemExit(f"--kernel: expected one of {', '.join(runnable_kernels())}, found {name}")
@@ -181,7 +181,7 @@ def exact(embeddings: Any, vectors: Vectors, queries: Vectors, rounds: int, kern
 
 def approximate(embeddings: Any, vectors: Vectors, queries: Vectors, truth: Any, rounds: int) -> None:
     """The graph, at the width where it finds what is wanted."""
-    import onnxruntime  # noqa: F401 -- before usearch, see rankwell.vectors.graph
+    import onnxruntime  # noqa: F401 -- before usearch, see rankwell.vectors.search
     from usearch.index import Index
 
     from rankwell.vectors import connect

@@ -23,7 +23,7 @@ from rankwell.collections import open_collection
 from rankwell.core import Document, Judgments, Run
 from rankwell.evaluation import Comparison, compare
 from rankwell.evaluation.significance import PairedDifference
-from rankwell.models.linear.scorer import Words
+from rankwell.models.linear.ranking import Words
 from rankwell.models.linear.training import LinearSettings
 from rankwell.reviews.screening.rankers import topic_scores
 

@@ -29,10 +29,9 @@ from rankwell.evaluation import compare, evaluate
 from rankwell.models.learning.pairs import Pair, Pairs, open_pairs
 from rankwell.models.learning.pairs_writer import PairsWriter
 from rankwell.models.linear.training import LinearSettings, train_linear
-from rankwell.models.review_rankers.examples import ArchitectureSettings
-from rankwell.models.review_rankers.inputs import DocumentParts, Example
-from rankwell.models.review_rankers.scorer import ArchitectureScorer
-from rankwell.models.review_rankers.training import train_architecture
+from rankwell.models.review_rankers.architectures import DocumentParts, Example
+from rankwell.models.review_rankers.ranking import ArchitectureScorer
+from rankwell.models.review_rankers.training import ArchitectureSettings, train_architecture
 from rankwell.reviews.screening.rankers import topic_scores
 
 BASELINES = ("BM25", "TF-IDF + LR")

@@ -141,7 +141,7 @@ def table(found: dict[str, Any]) -> None:
 
 def draw(found: dict[str, Any], out: Path) -> None:
     """Two pictures, a line for each place: the median time by documents, and by k for the size in the middle."""
-    from rankwell.report.pictures.lines import Line, lines
+    from rankwell.report.pictures import Line, lines
 
     sizes = sorted({int(name.split(" ")[0]) for name in found})
     middle = sizes[len(sizes) // 2]

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankwell.collections import open_collection
-from rankwell.evaluation.significance.interval import t_interval
+from rankwell.evaluation.significance import t_interval
 from rankwell.reviews.screening import Effort, LabelledReview, Learner, labelled_reviews, simulate, starts
 
 # Runs under ASReview's Python: a CSV file and the known records in, the order and its seconds out.
@@ -72,7 +72,7 @@ def ours(review: LabelledReview, known: Sequence[int], number: int, again: float
     """One simulation from the texts on."""
     begun = time.process_time()
     found = simulate(review, Learner(review.records, review.topic).scores, known, again)
-    return Measured("rankwell", review.name, number, found.effort.wss95, time.process_time() - begun)
+    return Measured("rankwell", review.name, number, found.effort.wss(0.95), time.process_time() - begun)
 
 
 def theirs(review: LabelledReview, file: Path, known: Sequence[int], number: int, program: str) -> Measured:
@@ -106,7 +106,7 @@ def saved(review: LabelledReview, order: Sequence[int], known: Sequence[int]) ->
     if list(order[: len(known)]) != list(known):
         raise SystemExit(f"{review.name}: expected the known records {list(known)} first, found {order[: len(known)]}")
     rest = sorted(set(range(len(review.records))) - set(order))
-    return Effort(review.included[[*order[len(known) :], *rest]]).wss95
+    return Effort(review.included[[*order[len(known) :], *rest]]).wss(0.95)
 
 
 def write_table(folder: Path, review: LabelledReview, titles: dict[str, tuple[str, str]]) -> Path:

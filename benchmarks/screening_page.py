@@ -31,7 +31,8 @@ import numpy as np
 
 from rankwell.reviews import Reference
 from rankwell.reviews.screening.store import Project, open_project
-from rankwell.reviews.screening.tables import DecisionRow, moment
+from rankwell.reviews.screening.tables import DecisionRow
+from rankwell.store import moment
 
 FORM = re.compile(r'class="decide" method="post" action="([^"]+)"')
 TOKEN = re.compile(r'name="csrf" value="([^"]+)"')

@@ -18,7 +18,9 @@ from rankwell.models.distillation.training import DistilSettings, DistilValidati
 from rankwell.models.language_model.settings import MlmSettings, VocabularySettings
 from rankwell.models.learning.settings import TrainingSettings, ValidationSettings
 from rankwell.models.linear.training import LinearSettings, LinearValidation
-from rankwell.studies.recipes.kinds import FAMILIES, OF_THE_STUDY, PAIRS, RECIPES
+from rankwell.studies.recipes import RECIPES
+from rankwell.studies.recipes.recipe import OF_THE_STUDY
+from rankwell.studies.recipes.recipe import SETTINGS as OF_RECIPES
 from rankwell.training import PairOptions
 from rankwell.training.families import TRAINABLE
 from rankwell.training.search import SearchOptions
@@ -67,11 +69,10 @@ def check_option(command: str, option: Any, parameter: Parameter) -> None:
     assert all(choice in option.help for choice in getattr(parameter.kind, "choices", ()))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in RECIPES.values() if kind.part != PAIRS], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [kind for kind in RECIPES.values() if kind.trains], ids=lambda kind: kind.name)
 def test_a_recipe_has_every_parameter_of_its_trainer_as_it_is_declared(kind: Any) -> None:
-    settings = DistilSettings if kind.name == "distil" else TRAINABLE[FAMILIES[kind.name]].settings
+    settings, own = OF_RECIPES[kind.name], kind.parameters
     assert kind.settings is settings
-    own = {parameter.name: parameter for parameter in kind.parameters}
     wanted = {name: part for name, part in parameters(settings).items() if name not in OF_THE_STUDY}
     assert {name: own[name] for name in wanted} == wanted
     assert set(own) - set(wanted) <= {"start", "validate", "teacher", "student"}
@@ -79,10 +80,10 @@ def test_a_recipe_has_every_parameter_of_its_trainer_as_it_is_declared(kind: Any
     assert not set(kind.old_names) & set(own)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in RECIPES.values() if kind.part == PAIRS], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [kind for kind in RECIPES.values() if kind.options], ids=lambda kind: kind.name)
 def test_pairs_in_a_recipe_are_made_as_by_the_command(kind: Any) -> None:
     known = parameters(PairOptions)
-    for parameter in kind.parameters:
+    for parameter in kind.parameters.values():
         if parameter.name not in ("from", "limit"):
             assert parameter == known[parameter.name]
 

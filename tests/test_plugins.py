@@ -167,7 +167,7 @@ def test_a_model_folder_may_be_of_a_family_of_a_plugin(site: Path) -> None:
     program = """
         from pathlib import Path
         from rankwell.models.families import usual_depth
-        from rankwell.models.reranking.record import RankerRecord
+        from rankwell.models.base.folder import RankerRecord
         Path("model").mkdir()
         Path("model/config.json").write_text("{}")
         RankerRecord("unchanged").write(Path("model"))

@@ -27,20 +27,18 @@ from rankwell.collections import write_run
 from rankwell.core import Document, Judgments, Pipeline, Queries, Query, RankwellError, Run, Stage, Top
 from rankwell.index import Index, IndexWriter
 from rankwell.models.base import load_text_encoder
-from rankwell.models.base.weights import read_weights, write_weights
+from rankwell.models.base.folder import RankerRecord, read_weights, write_weights
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.duo.ranking import Duo
 from rankwell.models.explanation import Interpolate
 from rankwell.models.families import reranker
-from rankwell.models.linear.ranking import Linear
-from rankwell.models.linear.scorer import LinearModel, Words, save_linear
+from rankwell.models.linear.ranking import Linear, LinearModel, Words, save_linear
 from rankwell.models.parade.ranking import Parade
 from rankwell.models.reranking.passages import Passages
-from rankwell.models.reranking.record import RankerRecord
 from rankwell.models.review_rankers.architectures import ARCHITECTURES, architecture
 from rankwell.models.review_rankers.graph import ArchitectureRecord
 from rankwell.models.review_rankers.ranking import ArchitectureRanker
-from rankwell.ray.reranking import RerankOn
+from rankwell.ray import RerankOn
 from rankwell.retrieve import (
     BM25,
     RM3,
@@ -56,11 +54,10 @@ from rankwell.retrieve import (
 )
 from rankwell.reviews import Account, AnswerCache, EUtilities, PubMedRanker
 from rankwell.reviews.pubmed.transport import Throttle, Transport
-from rankwell.studies.steps.given import Pool, Stored
-from rankwell.studies.steps.rerankers import Known
+from rankwell.studies.steps.kinds import Known, Pool, Stored
 from rankwell.testing import check_model, check_stage, example_run
 from rankwell.vectors import embed
-from rankwell.vectors.graph import can_connect
+from rankwell.vectors.search import can_connect
 from reviews.eutilities_server import article, serving
 
 SOURCE = Path(rankwell.__file__).parent

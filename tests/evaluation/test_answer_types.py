@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import FormatError, RankwellError
-from rankwell.evaluation.answer_types import (
+from rankwell.evaluation.query_groups import (
     KEYWORDS,
     NOUNS,
     RULES,

@@ -4,7 +4,7 @@ import pytest
 
 from rankwell.core import ParameterError
 from rankwell.evaluation import MEASURES, parse_measure
-from rankwell.evaluation.names import ALIASES
+from rankwell.evaluation.measures import ALIASES
 
 
 @pytest.mark.parametrize(

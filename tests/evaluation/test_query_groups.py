@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import ParameterError, Queries
-from rankwell.evaluation.answer_types import AnswerType
-from rankwell.evaluation.query_groups import by_answer_type, by_length, words
+from rankwell.evaluation.query_groups import AnswerType, by_answer_type, by_length, words
 
 TEXTS = {
     "1": "fever",

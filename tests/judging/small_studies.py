@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from rankwell.core import Judgments
-from rankwell.judging.creation import write_study_database
 from rankwell.judging.opening import Material
-from rankwell.judging.store import Store
+from rankwell.judging.store import Store, write_study_database
 from rankwell.judging.study import Study
 
 

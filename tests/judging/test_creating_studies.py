@@ -7,10 +7,9 @@ from small_studies import join, make_study
 from sqlalchemy import select
 
 from rankwell.core import Judgments, RankwellError, Run
-from rankwell.evaluation.unjudged import unjudged_documents
+from rankwell.evaluation.evaluation import unjudged_documents
 from rankwell.judging import create_study
-from rankwell.judging.opening import read_material
-from rankwell.judging.sampling import only_unjudged, pool_of_runs, sample_queries, strata, stratum_of
+from rankwell.judging.opening import only_unjudged, pool_of_runs, read_material, sample_queries, strata, stratum_of
 from rankwell.judging.schema import PassageRow, PoolRow, QueryRow
 from rankwell.judging.study_file import read_study_file
 

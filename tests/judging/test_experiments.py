@@ -12,7 +12,7 @@ from rankwell.evaluation import evaluate
 from rankwell.judging.experiments import Experiments, graded_measures, run_experiments
 from rankwell.judging.grades import Grades
 from rankwell.judging.labels import Labels, make_labels
-from rankwell.judging.tables import experiment_table, experiments_table, verdict_table
+from rankwell.judging.report import experiment_table, experiments_table, verdict_table
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from small_studies import Clock, grade_all, join, make_study
 
 from rankwell.core import ParameterError
 from rankwell.judging import read_grades
-from rankwell.judging.export import exported, exported_notes, write_export, write_notes
+from rankwell.judging.export import Noted, exported, write_export
 from rankwell.judging.progress import assessor_table, query_table, totals
 from rankwell.judging.store import Store
 
@@ -63,7 +63,7 @@ def test_an_export_holds_nothing_personal(study, format: str) -> None:
 
 
 def test_notes_are_in_a_file_of_their_own_under_the_same_random_names(study, tmp_path: Path) -> None:
-    assert write_notes(tmp_path / "notes.tsv", study.notes()) == 1
+    assert write_export(tmp_path / "notes.tsv", study.notes(), kind=Noted) == 1
     header, row = (tmp_path / "notes.tsv").read_text().splitlines()
     assert header.split("\t") == ["qid", "docno", "assessor", "note"]
     (unsure,) = [answer for answer in study.answers() if answer.grade is None]
@@ -73,8 +73,8 @@ def test_notes_are_in_a_file_of_their_own_under_the_same_random_names(study, tmp
 @pytest.mark.parametrize("note", ["=HYPERLINK(1)", "+1", "-1", "@x"])
 def test_no_spreadsheet_takes_a_note_for_a_formula(study, note: str) -> None:
     rows = [row._replace(note=note) for row in study.notes()]
-    assert exported_notes(rows, "csv").splitlines()[1].endswith(f",'{note}")
-    assert json.loads(exported_notes(rows, "json"))[0]["note"] == note
+    assert exported(rows, "csv", Noted).splitlines()[1].endswith(f",'{note}")
+    assert json.loads(exported(rows, "json", Noted))[0]["note"] == note
 
 
 def test_the_notes_of_a_deleted_person_are_gone(tmp_path: Path) -> None:

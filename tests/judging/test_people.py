@@ -48,7 +48,7 @@ def test_the_return_code_leads_to_the_same_person(sqlite_address: str, closing) 
 def test_codes_expire_and_can_be_withdrawn(sqlite_address: str, closing, clock: Clock) -> None:
     store = closing(make_study(sqlite_address, clock=clock))
     old, withdrawn = store.invitations.invite(days=3), store.invitations.invite(days=None)
-    store.invitations.withdraw(store.invitations.all()[0].number)
+    store.invitations.withdraw(store.invitations.all()[0].id)
     clock.forward(days=3)
     for code in (old, withdrawn, "", "nonsense"):
         with pytest.raises(NotThereError):
@@ -210,6 +210,6 @@ def test_what_administrators_do_is_written_down(sqlite_address: str, closing) ->
     store.people.pause(name, by=chief)
     store.people.pause(name, by=chief)  # nothing new
     store.people.resume(name, by=chief)
-    kinds = [(event.kind, event.by, event.details.get("who")) for event in store.people.events()]
+    kinds = [(event.kind, event.assessor, event.details.get("who")) for event in store.people.events()]
     assert kinds[:2] == [("paused: no", chief, name), ("paused: yes", chief, name)]
     assert [kind for kind, *_ in kinds[2:]] == ["invited"]

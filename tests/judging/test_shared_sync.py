@@ -14,10 +14,10 @@ from small_studies import join, make_study
 from sqlalchemy import text
 
 from rankwell.judging import open_study
-from rankwell.judging.database import SharedSync
+from rankwell.store.database import SharedSync
 from waiting import wait_until
 
-FSYNC = "rankwell.judging.database.os.fsync"
+FSYNC = "rankwell.store.database.os.fsync"
 SYNC = os.fsync
 
 

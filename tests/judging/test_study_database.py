@@ -12,12 +12,12 @@ from sqlalchemy import text
 
 from rankwell.core import RankwellError
 from rankwell.judging import open_study
-from rankwell.judging.database import database_url, open_database, shown
-from rankwell.judging.schema import Table
+from rankwell.judging.schema import STUDY, Table
+from rankwell.store.database import database_url, open_database, shown
 
 
 def test_migrations_make_the_tables_that_the_code_expects(address: str, closing) -> None:
-    database = closing(open_database(address, create=True))
+    database = closing(open_database(address, STUDY, create=True))
     with database.read() as session:
         context = MigrationContext.configure(session.connection(), opts={"target_metadata": Table.metadata})
         assert compare_metadata(context, Table.metadata) == []
@@ -30,12 +30,12 @@ def test_opening_again_changes_nothing(address: str) -> None:
 
 
 def test_tables_of_a_newer_version_are_left_alone(address: str) -> None:
-    database = open_database(address, create=True)
+    database = open_database(address, STUDY, create=True)
     with database.write() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     database.close()
     with pytest.raises(RankwellError, match="found 9999: a newer Rankwell made them"):
-        open_database(address)
+        open_database(address, STUDY)
 
 
 def test_a_missing_database_is_told_and_not_made(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_missing_database_is_told_and_not_made(tmp_path: Path) -> None:
 
 
 def test_a_database_without_a_study_is_told(sqlite_address: str) -> None:
-    open_database(sqlite_address, create=True).close()
+    open_database(sqlite_address, STUDY, create=True).close()
     with pytest.raises(RankwellError, match="expected a study, found none"):
         open_study(sqlite_address)
 
@@ -53,14 +53,16 @@ def test_a_database_without_a_study_is_told(sqlite_address: str) -> None:
 def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     path.write_text("These are my notes, and they are long enough to be taken for a database by nobody." * 10)
-    with pytest.raises(RankwellError, match=r"notes.db: expected a database that opens, found: file is not a database"):
+    with pytest.raises(
+        RankwellError, match=r"notes.db: expected a study's database that opens, found: file is not a database"
+    ):
         open_study(path)
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password() -> None:
     with pytest.raises(RankwellError) as told:
         open_study("postgresql://ann:secret@127.0.0.1:1/study")
-    assert "expected a database that opens" in str(told.value)
+    assert "expected a study's database that opens" in str(told.value)
     assert "secret" not in str(told.value)
 
 
@@ -85,7 +87,7 @@ def test_sqlite_waits_for_the_disk_where_it_must(sqlite_address: str, closing, m
     store = closing(make_study(sqlite_address))
     synced = []
     sync = os.fsync
-    monkeypatch.setattr("rankwell.judging.database.os.fsync", lambda file: (synced.append(file), sync(file)))
+    monkeypatch.setattr("rankwell.store.database.os.fsync", lambda file: (synced.append(file), sync(file)))
     with store.database.write(durable=False) as session:
         assert session.execute(text("PRAGMA journal_mode")).scalar_one() == "wal"
         assert session.execute(text("PRAGMA foreign_keys")).scalar_one() == 1

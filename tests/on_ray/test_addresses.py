@@ -16,7 +16,8 @@ from inbox import free_port
 from needs import require
 from rankwell.core import MissingExtraError, ParameterError, RankwellError
 from rankwell.ray import Address, connected
-from rankwell.ray.ray_crew import MOST_THREADS, Machine, cluster_is_here, places
+from rankwell.ray.cluster import MOST_THREADS, cluster_is_here, places
+from rankwell.ray.worker import Machine
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,8 @@ from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.explanation import Interpolate
 from rankwell.models.linear.training import LinearSettings
 from rankwell.models.reranking.passages import Passages
-from rankwell.models.reranking.placing import Rescored, Tally
-from rankwell.models.reranking.reranker import Reranker
-from rankwell.models.reranking.scores import Scorer
+from rankwell.models.reranking.reranker import Reranker, Rescored
+from rankwell.models.reranking.scores import Scorer, Tally
 from rankwell.pipelines import RankerOptions, RerankOptions
 from rankwell.ray import RankTask, RerankOn, encoder_on, rank_on, search_on
 from rankwell.ray.encoding import PairScoring

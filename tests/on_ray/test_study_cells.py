@@ -12,7 +12,7 @@ from rankwell.core import RankwellError
 from rankwell.ray import CellsOn
 from rankwell.ray.searching import StudyCells
 from rankwell.studies import run_study
-from rankwell.studies.run.workers import check_libraries, libraries
+from rankwell.studies.run.runner import check_libraries, libraries
 from small_study import NO_PICTURES, begun, told
 
 

@@ -82,7 +82,7 @@ def test_the_page_has_the_same_defaults() -> None:
 )
 def test_a_study_line_has_the_stages_own(step: str, stage: type[Any]) -> None:
     declared = parameters(stage)
-    shared = [setting for setting in STEPS[step].parameters if setting.name in declared]
+    shared = [setting for setting in STEPS[step].parameters.values() if setting.name in declared]
     assert shared
     for setting in shared:
         assert setting is declared[setting.name]

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from rankwell.core import Document, ParameterError, Query
 from rankwell.report import CollectionStatistics, collection_statistics
-from rankwell.report.document_statistics import Lengths, crossed, year_of
-from rankwell.report.statistics import BATCH
+from rankwell.report.document_statistics import BATCH, Lengths, crossed, year_of
 
 DOCUMENTS = [
     Document("d1", {"title": "Masks", "abstract": "Masks help a lot"}, {"year": 2020}),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rankwell.core import ParameterError
 from rankwell.report import Column, Table
-from rankwell.report.renderers import ESCAPES, plain, styled
+from rankwell.report.table import ESCAPES, plain, styled
 
 TABLE = Table(
     "Runs",

@@ -262,7 +262,7 @@ import os, sys
 from rankwell.reviews import Account, AnswerCache, EUtilities
 from rankwell.reviews.pubmed import client
 from rankwell.reviews.pubmed.transport import Throttle, Transport
-client.search_result = client.articles = lambda answer: os.kill(os.getpid(), 9)
+client.search_result = client.sending.articles = lambda answer: os.kill(os.getpid(), 9)
 with EUtilities(AnswerCache(sys.argv[1]), Transport(sys.argv[2], Throttle(1000)), Account()) as killed:
     killed.search("fever") if sys.argv[3] == "search" else killed.fetch(["11", "12", "999"])
 """
@@ -331,7 +331,8 @@ def test_a_title_is_searched_for_as_plain_words(title: str, term: str) -> None:
 
 def test_a_cache_is_closed_while_threads_still_ask_it(tmp_path: Path) -> None:
     cache = AnswerCache(tmp_path)
-    cache.put({"term": "fever"}, b"x" * 100_000)
+    request = {"term": "fever"}
+    cache.sort(cache.receive(request, b"raw"), [(request, b"x" * 100_000)])
 
     def ask() -> int:
         count = 0

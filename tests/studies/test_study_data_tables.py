@@ -13,8 +13,7 @@ from rankwell.collections import read_qrels, read_run
 from rankwell.core import RankwellError
 from rankwell.evaluation import evaluate
 from rankwell.studies import StudyError, parse_study, results, run_study
-from rankwell.studies.report.figures import Figure, ResultRow, ResultTable
-from rankwell.studies.report.measured import Measured
+from rankwell.studies.report.finished import Figure, FinishedStudy, ResultRow, ResultTable
 from rankwell.studies.report.report import Report, report_table
 from rankwell.studies.run.runner import StudyFolder
 from small_study import ALONE, begun, told, write_collection
@@ -124,7 +123,8 @@ def test_people_are_counted_and_their_agreement_measured(labelled: StudyFolder) 
     assert values["assessors per query"].value == 2
     assert values["queries per assessor"].value == 4
     assert 0 < values["Krippendorff's alpha, ordinal: grades"].value < 1
-    assert {drawing.name for drawing in table.drawings} >= {"queries-per-assessor", "english", "grades"}
+    titles = {drawing.keywords["title"] for drawing in table.drawings}
+    assert titles >= {"Queries per assessor", "English levels of the assessors", "Grades that were given"}
     assert all(labelled.store.find(figure.cell or "")["kind"] == "assessors" for figure in values.values())
 
 
@@ -149,9 +149,9 @@ def test_new_labels_are_tested_against_old_ones_query_by_query(labelled: StudyFo
     values: dict[str, list[float]] = {}
     for row in plan.rows:
         if row.row.name == "BM25":
-            folder = labelled.store.path(plan.cells[row.place.key].parents[0])
+            folder = labelled.store.path(plan.cells[row.run.key].parents[0])
             labels = read_qrels(folder / "qrels.tsv").only([f"q{n}" for n in range(4)])
-            per_query = evaluate(labels, read_run(labelled.store.path(row.place.key) / "run.trec"), "P@5").per_query(
+            per_query = evaluate(labels, read_run(labelled.store.path(row.run.key) / "run.trec"), "P@5").per_query(
                 "P@5"
             )
             values[row.collection.name] = [per_query[f"q{n}"] for n in range(4)]
@@ -191,7 +191,7 @@ def test_the_best_row_is_chosen_on_some_queries_and_measured_on_the_others(tmp_p
     assert tables["test"]["notes"][0].startswith("BM25 was chosen by nDCG@10")
     chosen = tables["test"]["rows"][1]["figures"]["nDCG@10"]
     assert chosen["published"] == 0.51
-    measured = Measured(folder.plan(), folder.store)
+    measured = FinishedStudy(folder.plan(), folder.store)
     row = folder.plan().rows[0]
     halves = [set(measured.judgments(row, part)) for part in ("validation", "test")]
     assert halves[0] | halves[1] == set(measured.judgments(row))
@@ -205,7 +205,7 @@ def test_a_collection_with_splits_says_itself_which_queries_are_for_the_test(tmp
     folder, tables = parts(tmp_path, 'split = "validation+final"')
     assert (tables["rankers"]["queries"], tables["test"]["queries"]) == (3, 2)
     row = folder.plan().rows[0]
-    assert set(Measured(folder.plan(), folder.store).judgments(row, "test")) == {"q3", "q4"}
+    assert set(FinishedStudy(folder.plan(), folder.store).judgments(row, "test")) == {"q3", "q4"}
 
 
 def test_pairs_are_described_with_those_to_train_on(tmp_path: Path) -> None:

@@ -12,15 +12,14 @@ import pytest
 
 from rankwell.core.fingerprint import fingerprint_file
 from rankwell.studies import StudyError, described, estimate, make_plan, parse_study, study_schema
-from rankwell.studies.file.values import LineError
+from rankwell.studies.file.errors import LineError
 from rankwell.studies.plan.cells import CellStore
-from rankwell.studies.plan.data import CollectionFinder
+from rankwell.studies.plan.collections import CollectionFinder
 from rankwell.studies.plan.plan import Plan
-from rankwell.studies.recipes.pairs import joined
-from rankwell.studies.recipes.recipes import recipe_of
-from rankwell.studies.recipes.training import TrainJob
-from rankwell.studies.report.figures import Figure
-from rankwell.studies.report.measured import shares_of
+from rankwell.studies.recipes import recipe_of
+from rankwell.studies.recipes.training import TrainJob, joined
+from rankwell.studies.report.finished import Figure
+from rankwell.studies.report.tables import shares_of
 from small_study import begun, told, write_collection
 from tiny_models import TOPICS, needs_torch, tiny_bert, topic_pairs
 
@@ -93,8 +92,8 @@ def trained(plan: Plan) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("unlabelled | fine-tune(x)", "which only distil learns from"),
-        ("unlabelled | labelled | fine-tune(x)", "which only distil learns from"),
+        ("unlabelled | fine-tune(x)", "which only distil can learn from"),
+        ("unlabelled | labelled | fine-tune(x)", "which only distil can learn from"),
         ("unlabelled | distil(x)", "distil: expected student"),
         ("unlabelled | distil(x, teacher:six)", "expected teacher:6, teacher:3x192, a folder or a name"),
         ("unlabelled | distil(x, teacher:6, method=bert)", "method: expected one of (tinybert"),
@@ -164,7 +163,7 @@ def test_a_model_learns_from_one_collection_and_is_measured_on_another(teacher: 
     assert cell.title == "Wards: train distilled"
     made_of = [plan.cells[key].title for key in cell.parents]
     assert made_of == ["Wards: index", "Wards, later: index"]
-    measured_on = plan.cells[next(row for row in plan.rows if row.row.name == "distilled").place.key]
+    measured_on = plan.cells[next(row for row in plan.rows if row.row.name == "distilled").run.key]
     assert [plan.cells[key].title for key in measured_on.parents][:2] == ["Diseases: index", cell.title]
 
 

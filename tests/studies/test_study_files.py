@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.studies import StudyError, parse_study, read_study, shipped_studies, study_schema
+from rankwell.studies.file.errors import KeyPositions
 from rankwell.studies.file.reading import ExperimentFile
 from rankwell.studies.file.study import expanded
-from rankwell.studies.file.values import Places
 from small_study import STUDY
 
 
@@ -93,7 +93,7 @@ a = 2
 \'\'\'
 z = 3
 """
-    places = Places(text)
+    places = KeyPositions(text)
     assert places.of(("a",)) == (1, 5)
     assert places.of(("b", "c", "x y", 1)) == (5, 3)
     assert places.of(("t", 0, "n", "q")) == (8, 17)

@@ -94,8 +94,8 @@ def test_the_printed_server_answers_as_the_study_did(done: StudyFolder, tmp_path
 def _a_query(done: StudyFolder, name: str) -> tuple[str, list[str]]:
     """The words of a measured query, and what the study found for it."""
     row = next(row for row in done.plan().rows if row.row.name == name)
-    found = read_run(done.store.path(row.place.key) / "run.trec")
-    index = done.store.path(done.plan().cells[row.place.key].parents[0])
+    found = read_run(done.store.path(row.run.key) / "run.trec")
+    index = done.store.path(done.plan().cells[row.run.key].parents[0])
     queries = [json.loads(line) for line in (index / "queries.jsonl").read_text().splitlines()]
     query = next(query for query in queries if query["_id"] in found)
     return query["text"], [docno for docno, _ in found[query["_id"]]]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rankwell.core import Judgments, RankwellError
-from rankwell.studies.file.study import labelled
+from rankwell.studies.plan.collections import labelled
 
 JUDGED = Judgments.from_dict({"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"d": 0}, "q3": {"e": 2, "f": 2}})
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import RankwellError
-from rankwell.studies.file.lines import Argument, Call, PipelineLine, parse_line
-from rankwell.studies.file.values import LineError
+from rankwell.studies.file.errors import LineError
+from rankwell.studies.file.pipeline_line import Argument, Call, PipelineLine, parse_line
 from rankwell.studies.steps import STEPS, chain_of
 
 WORDS = st.text("abcdefxyz-_./0123456789", min_size=1, max_size=8).filter(lambda w: w not in ("top", "true", "false"))
@@ -110,8 +110,8 @@ def test_every_step_says_what_it_is_and_what_its_settings_are(name: str) -> None
     kind = STEPS[name]
     assert kind.about
     assert kind.begins or kind.follows
-    assert all(parameter.help for parameter in kind.parameters)
-    assert kind.main is None or kind.main in {parameter.name for parameter in kind.parameters}
+    assert all(parameter.help for parameter in kind.parameters.values())
+    assert set(kind.main) <= set(kind.parameters)
 
 
 def test_no_setting_is_forgotten_in_the_configuration_of_a_step() -> None:

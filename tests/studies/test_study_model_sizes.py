@@ -6,7 +6,7 @@ import pytest
 
 from rankwell.models.base.export import PAIRS, Export, make
 from rankwell.models.base.folder import ModelFolder
-from rankwell.studies.plan.models import size_of_model
+from rankwell.studies.plan.plan import size_of_model
 from small_study import begun, told
 from tiny_models import needs_torch, tiny_bert
 

@@ -7,9 +7,9 @@ import pytest
 
 from rankwell.core import RankwellError
 from rankwell.studies import StudyError, make_plan, parse_study
-from rankwell.studies.plan.data import CollectionFinder, choose, smallest
-from rankwell.studies.plan.plan import Plan, written
-from rankwell.studies.steps import chain_of
+from rankwell.studies.plan.collections import CollectionFinder, choose, smallest
+from rankwell.studies.plan.plan import Plan
+from rankwell.studies.steps import chain_of, written
 from small_study import STUDY, begun, write_collection
 
 TEN_RERANKERS = """
@@ -67,7 +67,7 @@ def test_rm3_searches_again_as_the_bm25_of_its_line(tmp_path: Path) -> None:
         '"again" = "bm25(k1=1.2) | top 5 | random(seed=0)"', '"a" = "bm25 | rm3"\n"b" = "bm25(b=0.2) | rm3"'
     )
     plan = planned(text, tmp_path)
-    assert len({row.place.key for row in plan.rows if row.row.name in ("a", "b")}) == 2
+    assert len({row.run.key for row in plan.rows if row.row.name in ("a", "b")}) == 2
 
 
 @pytest.mark.parametrize(
@@ -162,3 +162,17 @@ def test_a_chain_is_written_as_a_line_that_means_the_same() -> None:
     ]
     for line in lines:
         assert chain_of(written(chain_of(line))) == chain_of(line)
+
+
+def test_cells_keep_their_names_so_that_a_finished_study_is_not_computed_anew(tmp_path: Path) -> None:
+    names = {cell.title: cell.short for cell in planned(STUDY, tmp_path).cells.values()}
+    assert names == {
+        "Diseases: index": "96dce7da91efc817db35",
+        "Diseases: bm25": "fae8403aa28d553352f3",
+        "Diseases: bm25(title=0.4, text=0.6)": "6ce93c7800646dc18590",
+        "Diseases: bm25(k1=0.5)": "e36a36b40d9ee0e2e9ce",
+        "Diseases: bm25 | rm3": "65639356fe8d00967edd",
+        "Diseases: bm25 | random": "47cec3413224da03f5a7",
+        "Diseases: bm25 | top 5 | random(3)": "10c062ac3dfed36ca1d4",
+        "Diseases: fuse(bm25, bm25(title=0.4, text=0.6))": "a2690634c63e4fe683e5",
+    }

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from rankwell.core import RankwellError
 from rankwell.evaluation import evaluate
 from rankwell.index.manifest import WriterLock
 from rankwell.studies import Estimate, differences, read_numbers, remarks, results, run_study, write_report
-from rankwell.studies.report.figures import Figure, ResultRow
+from rankwell.studies.report.finished import Figure, ResultRow
 from rankwell.studies.report.frontier import Recommendation, advice, on_frontier, recommended, serving
 from rankwell.studies.report.report import Report, page
 from rankwell.studies.run.runner import StudyFolder
@@ -228,6 +229,9 @@ def test_the_best_line_within_a_time_is_recommended_with_its_options() -> None:
     hybrid = Recommendation("both", 0.6, 9.0, chain_of("fuse(bm25, dense(my-model))"), "my index")
     assert hybrid.search.startswith("rankwell search 'my index' WORDS --hybrid --vectors study-")
     assert hybrid.before == "rankwell encode INDEX --model my-model"
+    trained = replace(hybrid, models={"my-model": "study/cells/0123/model"})
+    assert trained.before == "rankwell encode INDEX --model study/cells/0123/model"
+    assert trained.search != hybrid.search  # other vectors, of the trained model
 
 
 def test_the_numbers_are_json_for_programs(done: StudyFolder) -> None:

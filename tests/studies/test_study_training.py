@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rankwell.studies import StudyError, make_plan, parse_study
-from rankwell.studies.file.values import LineError
-from rankwell.studies.plan.data import CollectionFinder
-from rankwell.studies.recipes.recipes import recipe_of
+from rankwell.index import Index
+from rankwell.studies import Plan, StudyError, StudyFolder, make_plan, parse_study
+from rankwell.studies.file.errors import LineError
+from rankwell.studies.plan.collections import CollectionFinder
+from rankwell.studies.recipes import recipe_of
 from rankwell.studies.recipes.training import TrainJob
+from rankwell.vectors import embeddings_of
 from small_study import begun, told, write_collection
 from tiny_models import needs_torch, tiny_bert
 
@@ -89,7 +93,7 @@ def test_a_recipe_has_every_setting_of_its_trainer() -> None:
     settings = recipe.training_settings(3)
     assert (settings.most_words, settings.loss, settings.warmup, settings.onnx) == (50, "ranknet", 10, False)
     assert (settings.lr, settings.measure, settings.threads) == (1e-4, "AP", 3)
-    assert recipe.pairs[0].options(seed=4).labelled().least == 2
+    assert recipe.data[0].options(seed=4).labelled().least == 2
 
 
 def test_a_mistake_in_a_recipe_has_its_place_in_the_file() -> None:
@@ -103,7 +107,7 @@ def test_a_model_is_trained_once_for_all_rows_and_recipes_that_need_it(tmp_path:
     plan = make_plan(parse_study(text), CollectionFinder(write_collection(tmp_path), tmp_path / "memory"))
     trained = [cell for cell in plan.cells.values() if isinstance(cell.job, TrainJob)]
     assert len(trained) == 3
-    places = {row.row.name: row.place.key for row in plan.rows}
+    places = {row.row.name: row.run.key for row in plan.rows}
     # The same recipe under another name, and so the same weights; the name is part of the step all the same.
     assert plan.cells[places["labels"]].job.model == plan.cells[places["again"]].job.model  # type: ignore[attr-defined]
 
@@ -138,4 +142,117 @@ def test_models_are_trained_and_their_rows_measured(tmp_path: Path) -> None:
     assert trained["kind"] == "train"
     assert trained["trained_on"] > 0
     assert (folder.store.path(trained["key"]) / "model" / "model.safetensors").is_file()
+    assert not list((folder.path / "training").iterdir())
+
+
+CHAINED = """
+title = "One model after the other"
+[models]
+"words" = "documents | vocabulary('MODEL', words=5, at_least=1, held_out=0.2)"
+"adapted" = "documents | mlm(words, epochs=1, max_tokens=16, batch_size=4, held_out=0.2, lr=0.001)"
+"ranker" = "labelled(negatives='hard:1', depth=5) | fine-tune(adapted, epochs=1, max_tokens=32)"
+"encoder" = "labelled(negatives='hard:1', depth=5) | bi-encoder('MODEL', epochs=2, max_tokens=32, lr=0.01)"
+[[collection]]
+name = "Diseases"
+source = "diseases"
+held_back = 0.4
+[[table]]
+name = "main"
+title = "Trained models"
+measures = ["nDCG@10"]
+[table.rows]
+"BM25" = "bm25"
+"ranker" = "bm25 | top 3 | cross-encoder(ranker)"
+"encoder" = "dense(encoder)"
+"both" = "fuse(bm25, dense(encoder)) | top 5"
+"""
+
+
+def _chained(tmp_path: Path, text: str = CHAINED) -> Plan:
+    text = text.replace("MODEL", str(tiny_bert(tmp_path / "bert")))
+    return make_plan(parse_study(text), CollectionFinder(write_collection(tmp_path), tmp_path / "memory"))
+
+
+def test_a_training_waits_for_the_model_that_it_starts_from_and_vectors_for_their_encoder(tmp_path: Path) -> None:
+    plan = _chained(tmp_path)
+    keys = {cell.title: key for key, cell in plan.cells.items()}
+    parents = {title: set(plan.cells[key].parents) for title, key in keys.items()}
+    assert keys["Diseases: train words"] in parents["Diseases: train adapted"]
+    assert keys["Diseases: train adapted"] in parents["Diseases: train ranker"]
+    assert keys["Diseases: train encoder"] in parents["Diseases: vectors of encoder"]
+    assert keys["Diseases: vectors of encoder"] in parents["Diseases: dense(encoder)"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("dense(encoder)", "dense(ranker)", "ranker: expected a bi-encoder, found a cross-encoder that this study"),
+        ("cross-encoder(ranker)", "cross-encoder(adapted)", "expected a cross-encoder, found a language model"),
+        ("vocabulary('MODEL'", "vocabulary(adapted", "expected another model to start from, found itself"),
+        ("bi-encoder('MODEL'", "bi-encoder(nowhere", "nowhere"),
+    ],
+)
+def test_a_model_of_the_study_is_used_for_what_it_can_do(tmp_path: Path, before: str, after: str, says: str) -> None:
+    with pytest.raises(StudyError, match=says):
+        _chained(tmp_path, CHAINED.replace(before, after))
+
+
+def test_a_review_ranker_is_no_model_to_start_from(tmp_path: Path) -> None:
+    text = CHAINED.replace('"adapted" = "documents | mlm(words', '"adapted" = "labelled | parade(words')
+    text = text.replace("max_tokens=16, batch_size=4, held_out=0.2, ", "")
+    with pytest.raises(StudyError, match="expected a model to start from, found parade"):
+        _chained(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("labelled | mlm(x)", "expected documents to learn from, found labelled"),
+        ("documents | fine-tune(x)", "found documents, which only mlm and vocabulary can learn from"),
+        ("documents(limit=3) | mlm(x)", "expected a setting"),
+        ("documents | vocabulary(x, words=0)", "words: expected a whole number from 1"),
+    ],
+)
+def test_a_trainer_learns_from_pairs_or_from_documents(line: str, says: str) -> None:
+    with pytest.raises(LineError) as raised:
+        recipe_of(line)
+    assert says in raised.value.message
+
+
+def _rows(folder: StudyFolder) -> dict[str, Any]:
+    return {row["row"]: row["figures"]["nDCG@10"] for row in told(folder)["tables"][0]["rows"]}
+
+
+def _kinds_before(folder: StudyFolder, cell: str) -> list[str]:
+    """The trainings that a cell needed, the last one first."""
+    record = folder.store.find(cell)
+    own = [record["configuration"]["training"]["kind"]] if record["kind"] == "train" else []
+    return own + [kind for parent in record["parents"] for kind in _kinds_before(folder, parent)]
+
+
+@pytest.mark.slow
+def test_a_bi_encoder_is_trained_and_its_vectors_are_searched(tmp_path: Path) -> None:
+    folder = begun(tmp_path, CHAINED.replace("MODEL", str(tiny_bert(tmp_path / "bert"))))
+    rows = _rows(folder)
+    assert _kinds_before(folder, rows["encoder"]["cell"])[0] == "bi-encoder"
+    assert 0 <= rows["encoder"]["value"] <= 1
+    assert folder.store.find(rows["both"]["cell"])["run"] != folder.store.find(rows["BM25"]["cell"])["run"]
+    trained = next(record for record in folder.store.records() if record["title"] == "Diseases: train encoder")
+    model = str(folder.store.path(trained["key"]) / "model")
+    index = next(record for record in folder.store.records() if record["kind"] == "index")
+    (vectors,) = embeddings_of(Index.open(folder.store.path(index["key"]) / "index"))
+    assert (vectors.model, vectors.count) == (model, 24)
+
+
+@pytest.mark.slow
+def test_a_vocabulary_then_a_language_model_then_a_cross_encoder_are_trained(tmp_path: Path) -> None:
+    folder = begun(tmp_path, CHAINED.replace("MODEL", str(tiny_bert(tmp_path / "bert"))))
+    rows = _rows(folder)
+    assert _kinds_before(folder, rows["ranker"]["cell"]) == ["fine-tune", "mlm", "vocabulary"]
+    sizes = {}
+    for record in folder.store.records():
+        if record["kind"] == "train":
+            config = folder.store.path(record["key"]) / "model" / "config.json"
+            sizes[record["title"].partition("train ")[2]] = json.loads(config.read_text())["vocab_size"]
+    assert sizes["words"] == sizes["adapted"] == sizes["ranker"] == sizes["encoder"] + 5
     assert not list((folder.path / "training").iterdir())

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 from rankwell.core import MissingExtraError
-from rankwell.models.learning import model_card as curves
+from rankwell.models.learning import finishing
 from rankwell.report.pictures import Picture
 
 
@@ -29,4 +29,4 @@ def draw_no_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     def lines(*_: object, **__: object) -> Picture:
         raise MissingExtraError("drawing", extra="plots")
 
-    monkeypatch.setattr(curves, "lines", lines)
+    monkeypatch.setattr(finishing, "lines", lines)

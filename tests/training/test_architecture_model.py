@@ -13,11 +13,15 @@ from architecture_pairs import review_pairs
 from rankwell.core import ParameterError
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.tokens import Tokenizer
-from rankwell.models.review_rankers.architectures import ARCHITECTURES
-from rankwell.models.review_rankers.examples import ArchitectureExamples, ArchitectureSettings, ExampleBatches
-from rankwell.models.review_rankers.inputs import Example
-from rankwell.models.review_rankers.scorer import ArchitectureScorer, ExampleTokens
-from rankwell.models.review_rankers.training import load_architecture_model, write_architecture
+from rankwell.models.review_rankers.architectures import ARCHITECTURES, Example
+from rankwell.models.review_rankers.ranking import ArchitectureScorer, ExampleTokens
+from rankwell.models.review_rankers.training import (
+    ArchitectureExamples,
+    ArchitectureSettings,
+    ExampleBatches,
+    load_architecture_model,
+    write_architecture,
+)
 from tiny_models import needs_torch, tiny_bert, tiny_model
 
 needs_torch()
@@ -148,8 +152,9 @@ def test_a_small_set_can_be_learnt_by_heart(body: ModelFolder, kind: str, tmp_pa
 
     settings = replace(QUICK, kind=kind, dropout=0.0)
     examples = ArchitectureExamples.of(review_pairs(tmp_path / "pairs", queries=3), settings, training=True)
-    tokens = ExampleTokens(settings.architecture, Tokenizer(body.tokenizer_file), 32, None)
-    pairs = examples.tokenised(tokens, settings.record().reading)
+    reading = settings.record().reading
+    tokens = ExampleTokens(settings.architecture, Tokenizer(body.tokenizer_file), 32, None, reading)
+    pairs = examples.tokenised(tokens)
     given = ExampleBatches(pairs, 0, segments=True, count=len(settings.architecture.inputs)).inputs(np.arange(18))
     labels = torch.from_numpy(pairs.labels)
     model = made(body, settings).train()

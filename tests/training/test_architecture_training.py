@@ -23,11 +23,14 @@ from rankwell.models.learning.pairs import open_pairs
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.trainer import TrainingResult
 from rankwell.models.reranking.reranker import RerankSettings
-from rankwell.models.review_rankers.examples import ArchitectureExamples, ArchitectureSettings, examples_to_score
-from rankwell.models.review_rankers.inputs import Example
-from rankwell.models.review_rankers.ranking import ArchitectureRanker
-from rankwell.models.review_rankers.scorer import ArchitectureScorer
-from rankwell.models.review_rankers.training import train_architecture
+from rankwell.models.review_rankers.architectures import Example
+from rankwell.models.review_rankers.ranking import ArchitectureRanker, ArchitectureScorer
+from rankwell.models.review_rankers.training import (
+    ArchitectureExamples,
+    ArchitectureSettings,
+    examples_to_score,
+    train_architecture,
+)
 from rankwell.training import resume_training
 from tiny_models import needs_torch, tiny_bert
 from warm_process import kill_when
@@ -293,8 +296,8 @@ def test_from_a_collection_to_a_re_ranked_run_on_the_command_line(
 def test_re_ranking_needs_no_torch(trained: TrainingResult) -> None:
     code = f"""
     import sys
-    from rankwell.models.review_rankers.scorer import ArchitectureScorer
-    from rankwell.models.review_rankers.inputs import Example
+    from rankwell.models.review_rankers.ranking import ArchitectureScorer
+    from rankwell.models.review_rankers.architectures import Example
     ArchitectureScorer({str(trained.folder.model)!r}, threads=1).of_examples([Example("fever", "", "cough", "cold")])
     print([name for name in ("torch", "transformers", "onnx") if name in sys.modules])
     """
@@ -329,7 +332,7 @@ def test_a_killed_and_resumed_run_equals_one_without_a_break(place: Path, tmp_pa
     whole = train(place, tmp_path / "whole", settings).folder
     out = tmp_path / "run"
     code = f"""
-    from rankwell.models.review_rankers.examples import ArchitectureSettings
+    from rankwell.models.review_rankers.training import ArchitectureSettings
     from rankwell.models.review_rankers.training import train_architecture
     train_architecture({str(place / "pairs")!r}, {str(out)!r}, model={str(place / "model")!r}, settings={settings!r},
                        validation=None, quiet=True)

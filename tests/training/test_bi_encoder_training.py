@@ -15,8 +15,14 @@ from rankwell.cli import app
 from rankwell.core import ParameterError, RankwellError
 from rankwell.models.base import load_text_encoder
 from rankwell.models.base.tokens import TextTokens, Tokenizer
-from rankwell.models.bi_encoder.batches import PairTexts, TextTable
-from rankwell.models.bi_encoder.training import BiEncoderSettings, InBatchNegatives, RelevantPairs, train_bi_encoder
+from rankwell.models.bi_encoder.training import (
+    BiEncoderSettings,
+    InBatchNegatives,
+    PairTexts,
+    RelevantPairs,
+    TextTable,
+    train_bi_encoder,
+)
 from rankwell.models.learning.pairs import Pair, open_pairs
 from rankwell.models.learning.pairs_writer import PairsWriter
 from rankwell.models.learning.trainer import TrainingResult

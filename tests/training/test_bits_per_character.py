@@ -13,7 +13,6 @@ from masked_models import VOCABULARY, opened, write_model
 
 from rankwell.core import ParameterError, RankwellError
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.language_model.adaptation import read_held_out
 from rankwell.models.language_model.cloze import (
     Cloze,
     Guess,
@@ -23,9 +22,10 @@ from rankwell.models.language_model.cloze import (
     difference,
     held_out_bits,
     make_cloze,
+    read_held_out,
 )
-from rankwell.models.language_model.extension import extend_tokenizer
 from rankwell.models.language_model.masking import load_masked_model
+from rankwell.models.language_model.vocabulary import extend_tokenizer
 
 SOME = 3
 MASK, PAD = VOCABULARY.index("[MASK]"), 0

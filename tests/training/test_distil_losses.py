@@ -16,19 +16,17 @@ needs_torch()
 
 import torch  # noqa: E402 -- only where it is installed
 
-from rankwell.models.distillation.losses import (  # noqa: E402
+from rankwell.models.distillation.losses import (  # noqa: E402  # noqa: E402
     Attention,
+    Compared,
     Cosine,
     Embedding,
     Hard,
     Hidden,
     Mixture,
     Soft,
-    TeacherMargin,
-)
-from rankwell.models.distillation.states import (  # noqa: E402
-    Compared,
     States,
+    TeacherMargin,
 )
 
 

@@ -159,7 +159,7 @@ def test_other_encoders_are_teachers_too(config: str, kind: str, sizes: dict[str
     """All layers kept, so that both say the same; then narrower ones of two layers."""
     import torch
 
-    from rankwell.models.distillation.states import observe
+    from rankwell.models.distillation.losses import observe
 
     if kind != "DistilBert":
         sizes = {**sizes, "num_attention_heads": 2, "num_hidden_layers": 3}
@@ -181,7 +181,7 @@ def test_attention_is_what_the_model_computes_before_its_softmax(teacher: ModelF
     """transformers tells the probabilities after the softmax: ours, through the softmax, are the same."""
     import torch
 
-    from rankwell.models.distillation.states import observe
+    from rankwell.models.distillation.losses import observe
 
     inner = load_teacher(teacher)
     inner.set_attn_implementation("eager")

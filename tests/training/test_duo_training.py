@@ -15,10 +15,8 @@ from rankwell.core import Document, ParameterError, Queries, RankwellError, Run
 from rankwell.core.run import sigmoid
 from rankwell.models.base.tokens import Tokenizer
 from rankwell.models.cross_encoder.ranking import CrossEncoder
-from rankwell.models.duo.batches import triples_of
-from rankwell.models.duo.ranking import Duo
-from rankwell.models.duo.scorer import DuoScorer, TripleTokens
-from rankwell.models.duo.training import DuoSettings, train_duo
+from rankwell.models.duo.ranking import Duo, DuoScorer, TripleTokens
+from rankwell.models.duo.training import DuoSettings, train_duo, triples_of
 from rankwell.models.explanation import Interpolate
 from rankwell.models.families import reranker, usual_depth
 from rankwell.models.learning.pairs import Pair, open_pairs
@@ -153,7 +151,7 @@ def test_padding_changes_no_logit_in_torch(place: Path, trained: TrainingResult)
     import torch
     import transformers
 
-    from rankwell.models.duo.batches import TokenisedTexts, TripleBatches
+    from rankwell.models.duo.training import TokenisedTexts, TripleBatches
 
     folder = trained.folder.model
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()

@@ -14,8 +14,7 @@ from rankwell.analysis import clean
 from rankwell.core import ParameterError, RankwellError
 from rankwell.models.learning.pairs import Pair, Pairs
 from rankwell.models.learning.pairs_writer import PairsWriter
-from rankwell.models.linear.ranking import Linear
-from rankwell.models.linear.scorer import Words, load_linear
+from rankwell.models.linear.ranking import Linear, Words, load_linear
 from rankwell.models.linear.training import LinearSettings, fit_linear, train_linear
 
 CHOOSER = random.Random(1)  # noqa: S311

@@ -16,7 +16,7 @@ from rankwell.cli import app
 from rankwell.core import RankwellError
 from rankwell.models.base import load_text_encoder
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.language_model.adaptation import fill_mask, read_held_out
+from rankwell.models.language_model.cloze import fill_mask, read_held_out
 from rankwell.models.language_model.masking import HEADS, freeze_body, load_masked_model, masked_loss
 from rankwell.models.language_model.settings import MlmSettings, is_held_out
 from rankwell.models.language_model.training import perplexity, resume_mlm, train_mlm

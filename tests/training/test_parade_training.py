@@ -19,7 +19,7 @@ from rankwell.models.learning.pairs import Pair, open_pairs
 from rankwell.models.learning.pairs_writer import PairsWriter
 from rankwell.models.learning.trainer import TrainingResult
 from rankwell.models.parade.ranking import Parade as ParadeStage
-from rankwell.models.parade.scorer import ParadeScorer, write_graph
+from rankwell.models.parade.ranking import ParadeScorer, write_graph
 from rankwell.models.parade.training import ParadeSettings, train_parade
 from rankwell.models.reranking.passages import Passages
 from tiny_models import needs_torch, tiny_bert, tiny_model, topic_pairs

@@ -17,11 +17,11 @@ from rankwell.cli import app
 from rankwell.core import Document, ParameterError, RankwellError
 from rankwell.models.base import TokenCounter, load_text_encoder
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.language_model.extension import extend_tokenizer
 from rankwell.models.language_model.settings import is_held_out
 from rankwell.models.language_model.vocabulary import (
     count_collection,
     count_words,
+    extend_tokenizer,
     extend_vocabulary,
     length_change,
     missing_words,

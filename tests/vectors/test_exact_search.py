@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from rankwell.core import ParameterError
 from rankwell.index import Index
 from rankwell.vectors import Embeddings, embed
-from rankwell.vectors.exact import exhaustive, kernels, runnable_kernels, scanned
-from rankwell.vectors.manifest import Manifest
+from rankwell.vectors.embedding import VectorWriter
 from rankwell.vectors.quantise import COARSE, LARGEST, query_codes, unit
-from rankwell.vectors.rows import Rows
-from rankwell.vectors.writer import VectorWriter
+from rankwell.vectors.rows import Manifest, Rows
+from rankwell.vectors.search import exhaustive, kernels, runnable_kernels, scanned
 
 pytestmark = pytest.mark.numeric
 

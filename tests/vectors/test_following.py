@@ -15,8 +15,8 @@ from rankwell import Document, RankwellError
 from rankwell.core import ParameterError
 from rankwell.index import Index, IndexWriter
 from rankwell.vectors import Embeddings, embed, embeddings_of, refresh
+from rankwell.vectors.embedding import MOST_CHUNKS
 from rankwell.vectors.quantise import unit
-from rankwell.vectors.writer import MOST_CHUNKS
 
 Build = Callable[..., Index]
 

@@ -108,6 +108,6 @@ def test_without_a_graph_the_error_says_how_to_make_one(build: Build, encoder: H
 
 
 def test_without_usearch_the_extra_is_named(build: Build, encoder: HashingEncoder, monkeypatch) -> None:
-    monkeypatch.setattr("rankwell.vectors.graph.can_connect", lambda: False)
+    monkeypatch.setattr("rankwell.vectors.search.can_connect", lambda: False)
     with pytest.raises(MissingExtraError, match=r"pip install 'rankwell\[ann\]'"):
         embed(build(texts(range(10))), encoder, graph=True)

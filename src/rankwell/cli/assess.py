@@ -15,7 +15,8 @@ from rankwell.collections.formats.trec_qrels import is_whole
 from rankwell.core import Document, Judgments, ParameterError, RankwellError
 from rankwell.evaluation.significance import mark
 from rankwell.index import Index, is_index
-from rankwell.judging import LabelRules, create_study, measure_agreement, open_study, run_experiments, tables
+from rankwell.judging import LabelRules, create_study, measure_agreement, open_study, run_experiments
+from rankwell.judging import report as tables
 from rankwell.judging.grades import Gathered, gather
 from rankwell.judging.labels import GRADED, make_labels, thresholds_of, with_original
 from rankwell.judging.opening import scan_collection
@@ -129,11 +130,11 @@ def export(
     ] = None,
 ) -> None:
     """Write every grade with random assessor ids, its time and the order of presentation; nothing personal."""
-    from rankwell.judging.export import write_export, write_notes
+    from rankwell.judging.export import Noted, write_export
 
     with open_study(database) as study:
         written = write_export(out, study.answers(), format)
-        remarked = write_notes(notes, study.notes(), format) if notes else 0
+        remarked = write_export(notes, study.notes(), format, Noted) if notes else 0
     options.tell(f"{out}: {written:,} grades")
     if notes:
         options.tell(f"{notes}: {remarked:,} notes, in the assessors' own words")

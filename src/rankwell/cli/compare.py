@@ -14,10 +14,9 @@ from rankwell.collections.convert import Conversion
 from rankwell.collections.sample import SamplePart
 from rankwell.core import Judgments, Run
 from rankwell.evaluation import significance
-from rankwell.evaluation.answer_types import read_answer_types
-from rankwell.evaluation.comparison import warnings
-from rankwell.evaluation.sweep import parse_depths, parse_points
-from rankwell.evaluation.unjudged import write_study
+from rankwell.evaluation.comparison import parse_depths, parse_points, warnings
+from rankwell.evaluation.evaluation import write_study
+from rankwell.evaluation.query_groups import read_answer_types
 from rankwell.report import collection_statistics, comparison
 from rankwell.report.sweep import sweep_page, sweep_pictures, sweep_table
 

@@ -26,7 +26,8 @@ from rankwell.evaluation import compare, significance
 from rankwell.index import Index, IndexWriter, with_metadata_names
 from rankwell.models.base import TokenCounter, default_tokenizer, fetched_models, load_text_encoder
 from rankwell.models.cross_encoder.ranking import CrossEncoder
-from rankwell.report import Column, Page, collection_statistics, comparison, renderers
+from rankwell.report import Column, Page, collection_statistics, comparison
+from rankwell.report.table import one_line
 from rankwell.retrieve import BM25, RM3, Dense, Hybrid, RandomRanker
 from rankwell.vectors import embed
 
@@ -167,7 +168,7 @@ class Searches:
         print(table.render("table"), end="")
         print(f"   compared with BM25, t-test, Holm's correction. {significance.mark('stars').legend}")
         for sentence in found.warnings():
-            print(f"   note: {renderers.one_line(sentence)}")
+            print(f"   note: {one_line(sentence)}")
         page, judged, runs = (self.out / name for name in ("comparison.html", "judgments.qrels", "runs"))
         _write_page(comparison.comparison_page(found, texts=self.queries.texts(), command="rankwell demo"), page)
         print(f"   intervals, effects, wins and losses, with pictures: {page}")

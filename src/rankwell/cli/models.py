@@ -14,8 +14,8 @@ from rankwell.core import Progress
 from rankwell.doctor import Checkup, examine, warm_kernels
 from rankwell.index import Index
 from rankwell.models import base
+from rankwell.models.base.catalogue import kind_of, size_of, task_of
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.publishing import kind_of, size_of, task_of
 from rankwell.report import Column, Table
 from rankwell.vectors import Encoder, can_connect, connect, embed, refresh
 

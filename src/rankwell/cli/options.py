@@ -17,8 +17,9 @@ from typer import Argument, Option
 from rankwell.collections import Problems, Reading, open_collection, read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Progress, Run, atomic_write
 from rankwell.core.parameters import Parameter, parameters
-from rankwell.report import Page, Table, renderers
+from rankwell.report import Page, Table
 from rankwell.report.pictures import Picture
+from rankwell.report.table import one_line
 
 MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 
@@ -179,7 +180,7 @@ def show(output: str, *tables: Table) -> None:
 def warn(sentences: Iterable[str]) -> None:
     """Say on stderr what a reader should know."""
     for sentence in sentences:
-        tell(f"note: {renderers.one_line(sentence)}")
+        tell(f"note: {one_line(sentence)}")
 
 
 def write_page(path: Path, page: Page) -> None:

@@ -15,10 +15,11 @@ from rankwell.cli import options
 from rankwell.collections import open_collection, write_run
 from rankwell.core import MissingExtraError, ParameterError, Progress
 from rankwell.models.base import TokenCounter, default_tokenizer, find_model
-from rankwell.report.renderers import RENDERERS
+from rankwell.report.table import RENDERERS
 from rankwell.reviews import build as building
 from rankwell.reviews import finding, screening, statistics
 from rankwell.reviews.screening import figures, rankers
+from rankwell.reviews.screening.reader import Reader
 
 NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
 review = Typer(no_args_is_help=True, help="Systematic reviews: find their studies, describe them.")
@@ -122,7 +123,7 @@ def _setting(
         learning = "linear" in names
         setting = screening.read_setting(open_collection(source), split, learning=learning, seed=seed, reading=how)
     if reads:  # it reads all records, which takes minutes the first time; what it read is kept
-        reader, total = screening.Reader.open(bert), sum(len(review.records) for review in setting.reviews)
+        reader, total = Reader.open(bert), sum(len(review.records) for review in setting.reviews)
         with Progress(f"{bert} reads", unit="records", total=total, quiet=quiet) as progress:
             for review in setting.reviews:
                 reader.read(review.records, progress)
@@ -147,7 +148,7 @@ def _file_name(name: str) -> str:
 
 @review.command()
 def screen(
-    project: Annotated[Path, Argument(help="The project's file; a new one is made.", readable=False)],
+    project: Annotated[str, Argument(help="The project's file, or postgresql://USER@HOST/NAME; a new one is made.")],
     imported: Annotated[
         list[str] | None,
         Option("--import", help="Records to add: RIS, CSV, .nbib, or any collection. May be given several times."),

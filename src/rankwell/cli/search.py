@@ -22,8 +22,8 @@ from rankwell.models import explanation, families
 from rankwell.models.reranking.passages import Passages
 from rankwell.models.reranking.reranker import PROBABILITY, Reranker, RerankSettings
 from rankwell.pipelines import Explained, Explanation, RankerOptions, RerankOptions, ShownOptions
-from rankwell.report.renderers import one_line
 from rankwell.report.sweep import tuning_table
+from rankwell.report.table import one_line
 from rankwell.retrieve import BM25, parse_match
 
 QUERY_FIELD = parameters(BM25)["query_field"]

@@ -158,8 +158,8 @@ def _on(on: str | None, jobs: int | None, threads: int | None) -> CellsOn | None
 def _run(folder: StudyFolder, machine: Machine, others: CellsOn | None, *, yes: bool, quiet: bool) -> None:
     def ask(work: Estimate) -> bool:
         if not quiet:
-            options.tell("\n".join(work.told()))
-        return yes or not work.is_much or _agreed(work.told()[-1])
+            options.tell("\n".join(work.lines()))
+        return yes or not work.is_much or _agreed(work.lines()[-1])
 
     plan, work = studies.run_study(folder, machine, ask=ask, others=others, quiet=quiet)
     if work.cells or not studies.is_reported(folder, plan):

@@ -12,6 +12,7 @@ TEXT = np.dtypes.StringDType()
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
 # numpy's typing cannot express the element type of variable-width strings yet.
 Strings = np.ndarray[Any, Any]
 

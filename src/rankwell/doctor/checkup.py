@@ -17,7 +17,7 @@ from rankwell import __version__
 from rankwell.core import home
 from rankwell.doctor import machine
 from rankwell.doctor.machine import BROKEN, NOTE, CheckupSection, Finding, first_line, folder_size, megabytes
-from rankwell.models.base import export, publishing, sources, tokens
+from rankwell.models.base import catalogue, export, sources, tokens
 from rankwell.models.base.folder import ModelFolder
 
 # The module of a package, where it has another name.
@@ -144,8 +144,8 @@ def _model(record: Path) -> Finding:
         folder = ModelFolder(name, record.parent)
         folder.choose(None)  # raises where the weights cannot be read
         tokens.Tokenizer(folder.tokenizer_file)
-        task = publishing.task_of(folder)
-        kind, size = publishing.kind_of(folder, task), megabytes(folder_size(record.parent) or 0)
+        task = catalogue.task_of(folder)
+        kind, size = catalogue.kind_of(folder, task), megabytes(folder_size(record.parent) or 0)
         encode = f"encode --model {name}, then search --dense or --hybrid"
         return Finding(name, kind, f"{kind}, {size}: {f'search --rerank {name}' if task == export.PAIRS else encode}")
     except Exception as error:  # noqa: BLE001 -- a damaged file may fail in any way; the doctor says so and goes on

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from rankwell.core import RankwellError, home
 from rankwell.core.kernels import Kernels
-from rankwell.vectors.exact import runnable_kernels
-from rankwell.vectors.warming import KERNELS
+from rankwell.vectors.search import KERNELS, runnable_kernels
 
 GOOD, NOTE, BROKEN = "good", "note", "broken"
 

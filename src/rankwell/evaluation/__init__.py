@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from rankwell.evaluation.classification import (
+from rankwell.evaluation.comparison import Comparison, Difference, Sweep, compare, depth_sweep, sweep
+from rankwell.evaluation.evaluation import Bounds, Evaluation, bounds, evaluate, measure_judged, unjudged_documents
+from rankwell.evaluation.judged import Judged, join
+from rankwell.evaluation.measures import MEASURES, parse_measure
+from rankwell.evaluation.measures.measure import Measure
+from rankwell.evaluation.run_analysis import (
     Confusion,
+    RankMovement,
     RocCurve,
     ScoreDistribution,
+    TopGrades,
     auc,
     classify,
+    rank_movement,
     roc_curve,
     score_distribution,
+    top_grades,
 )
-from rankwell.evaluation.comparison import Comparison, Difference, compare
-from rankwell.evaluation.evaluation import Evaluation, evaluate, measure_judged
-from rankwell.evaluation.judged import Judged, join
-from rankwell.evaluation.measures import MEASURES
-from rankwell.evaluation.measures.measure import Measure
-from rankwell.evaluation.names import parse_measure
-from rankwell.evaluation.sweep import Sweep, depth_sweep, sweep
-from rankwell.evaluation.top import RankMovement, TopGrades, rank_movement, top_grades
-from rankwell.evaluation.unjudged import Bounds, bounds, unjudged_documents
 
 __all__ = [
     "MEASURES",

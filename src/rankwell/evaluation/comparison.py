@@ -1,27 +1,21 @@
-"""Comparing runs with a baseline: means with intervals, differences with tests, and warnings."""
+"""Compare runs with a baseline: means with intervals, differences with tests, warnings; and sweeps over one number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from rankwell.core import Judgments, ParameterError, Run
-from rankwell.evaluation.evaluation import Asked, Evaluation, measure_judged
-from rankwell.evaluation.judged import Judged, Pool, join
-from rankwell.evaluation.measures import Measure
-from rankwell.evaluation.names import parse_measure
-from rankwell.evaluation.significance import (
-    Interval,
-    PairedDifference,
-    PairedTest,
-    TTest,
-    confidence_interval,
-    correct,
-    too_few_queries,
-)
+from rankwell.core import Judgments, ParameterError, RankwellError, Run
+from rankwell.core.errors import Phrase
+from rankwell.evaluation import significance
+from rankwell.evaluation.evaluation import Evaluation, measure_judged
+from rankwell.evaluation.judged import Judged, Pool, check_depth, join
+from rankwell.evaluation.measures import Asked, Measure, parse_measure, parse_measures
+from rankwell.evaluation.significance import Interval, PairedDifference, PairedTest, TTest
 
 SHOWN_RUNS = 4
 MANY_UNJUDGED = 0.2  # share of the top 10 without judgment above which a warning is given
@@ -76,7 +70,7 @@ class Comparison:
         if not wanted.is_mean:
             return None
         values = self.evaluations[run].array(wanted)
-        return confidence_interval(values[np.isfinite(values)], level=self.test.level)
+        return significance.confidence_interval(values[np.isfinite(values)], level=self.test.level)
 
     def warnings(self) -> Iterator[str]:
         """Warnings about the comparison, a sentence each."""
@@ -92,7 +86,7 @@ class Comparison:
                     f"{min(compared)} of {self.queries}" + (" or more" if max(compared) > min(compared) else "")
                 )
         others = max(1, len(self.evaluations) - 1)
-        few = too_few_queries(self.queries, comparisons=others if self.correction != "none" else 1)
+        few = significance.too_few_queries(self.queries, comparisons=others if self.correction != "none" else 1)
         if few:
             yield few
 
@@ -113,9 +107,7 @@ def compare(
     if not runs:
         raise ParameterError("runs", expected="a baseline and runs to compare it with", found="none")
     test = test or TTest()
-    asked = (measures,) if isinstance(measures, (str, Measure)) else tuple(measures)
-    wanted = tuple(dict.fromkeys(map(parse_measure, asked)))
-    pool = Pool.of(judgments)
+    wanted, pool = parse_measures(measures), Pool.of(judgments)
     judged = {name: join(judgments, run, pool, name) for name, run in runs.items()}
     evaluations = {name: measure_judged(of_run, wanted, unjudged) for name, of_run in judged.items()}
     differences = tuple(
@@ -164,5 +156,135 @@ def _differences(
         both = np.isfinite(values) & np.isfinite(of_base)  # AUC has no value where all documents are of one kind
         difference = test(values[both], of_base[both], higher_is_better=measure.higher_is_better)
         found.append(Difference(name, measure, difference, difference.p))
-    corrected = correct([difference.found.p for difference in found], correction)
+    corrected = significance.correct([difference.found.p for difference in found], correction)
     return [replace(difference, corrected_p=float(p)) for difference, p in zip(found, corrected, strict=True)]
+
+
+BASELINE = "baseline"
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A comparison of runs that belong to numbers, such as re-ranking depths."""
+
+    name: str  # of the numbers: depth, k1, layers
+    comparison: Comparison
+    points: Mapping[float, str]  # number -> run
+    note: str | None = None  # about the points
+
+    def warnings(self) -> Iterator[str]:
+        """Warnings about the comparison and its points, a sentence each."""
+        yield from self.comparison.warnings()
+        if self.note:
+            yield self.note
+
+    def mean(self, point: float, measure: str | Measure) -> float:
+        """The mean of a measure at a point."""
+        return self.comparison.evaluations[self.points[point]].mean(measure)
+
+    def difference(self, point: float, measure: str | Measure) -> PairedDifference:
+        """The difference to the baseline at a point."""
+        found = self.comparison.difference(self.points[point], measure)
+        assert found is not None  # noqa: S101 -- a point is never the baseline
+        return found.found
+
+
+def sweep(
+    judgments: Judgments,
+    baseline: Run,
+    runs: Mapping[float, Run],
+    measures: Asked,
+    *,
+    name: str = "value",
+    test: PairedTest | None = None,
+    unjudged: str = "zero",
+) -> Sweep:
+    """Compare a run at each number with the baseline. Points of one curve are not corrected for their number."""
+    if not runs:
+        raise ParameterError("runs", expected="a run at one number or more", found="none")
+    wanted = parse_measures(measures)
+    for measure in wanted:
+        if not measure.is_mean:
+            raise ParameterError("measure", expected="a mean over queries, so that it has a band", found=str(measure))
+    labels = {point: f"{name}={point:g}" for point in sorted(runs)}
+    named = {BASELINE: baseline, **{label: runs[point] for point, label in labels.items()}}
+    found = compare(judgments, named, wanted, test=test, correction="none", unjudged=unjudged)
+    return Sweep(name, found, labels)
+
+
+def depth_sweep(
+    judgments: Judgments,
+    first: Run,
+    reranked: Run,
+    depths: Sequence[int],
+    measures: Asked,
+    *,
+    test: PairedTest | None = None,
+) -> Sweep:
+    """Sweep over re-ranking depths, computed from one run that re-ranked the deepest.
+
+    No pair is scored twice: a document's score does not depend on the depth.
+    """
+    runs = {float(depth): reranked_to(first, reranked, depth) for depth in depths}
+    found = sweep(judgments, first, runs, measures, name="depth", test=test)
+    longest = int(np.diff(first.offsets).max(initial=0))
+    if max(depths) <= longest:
+        return found
+    return replace(found, note=f"the first run has at most {longest} documents a query: deeper than that is the same")
+
+
+def reranked_to(first: Run, reranked: Run, depth: int) -> Run:
+    """The first run with its top `depth` documents in the order of the re-ranked run; the others stay below them."""
+    check_depth(depth)
+    scores = np.empty(len(first), dtype=np.float32)
+    place = 0
+    for qid, ranking in first.rankings():
+        head = ranking.docnos[:depth].tolist()
+        by_docno = dict(reranked[qid]) if qid in reranked else {}
+        missing = [docno for docno in head if docno not in by_docno]
+        if missing and qid in reranked:
+            raise RankwellError(
+                f"depth {depth}: expected the top {depth} of query {qid!r} in the re-ranked run, "
+                f"found no score for {missing[0]!r} ({len(missing)} missing)"
+            )
+        ordered = head if missing else sorted(head, key=lambda docno: (by_docno[docno], docno), reverse=True)
+        places = {docno: rank for rank, docno in enumerate(ordered)}
+        # Ranks as scores: exact in 32 bits, and the documents below the cut follow in their old order.
+        below = np.arange(len(head), len(ranking))
+        scores[place : place + len(ranking)] = -np.concatenate(([places[docno] for docno in head], below))
+        place += len(ranking)
+    return first.with_scores(scores)
+
+
+def parse_depths(text: str) -> list[int]:
+    """`10:100:10` or `10,20,50` as numbers."""
+    parts = text.split(":") if ":" in text else text.split(",")
+    if not all(part.strip().isdecimal() and int(part) > 0 for part in parts) or (
+        ":" in text and len(parts) != len(("first", "last", "step"))
+    ):
+        raise ParameterError(
+            "--depths", expected="FIRST:LAST:STEP such as 10:100:10, or a list such as 10,20,50", found=text
+        )
+    numbers = [int(part) for part in parts]
+    if ":" in text and numbers[0] > numbers[1]:
+        raise ParameterError("--depths", expected="a first depth that is not above the last", found=text)
+    return list(range(numbers[0], numbers[1] + 1, numbers[2])) if ":" in text else sorted(set(numbers))
+
+
+def parse_points(texts: Sequence[str]) -> dict[float, str]:
+    """`2=l2.trec 4=l4.trec` as run files by number; nothing for one re-ranked run without a number."""
+    if len(texts) == 1 and "=" not in texts[0]:
+        return {}
+    points: dict[float, str] = {}
+    for text in texts:
+        number, equals, run = text.partition("=")
+        try:
+            point = float(number)
+        except ValueError:
+            equals = ""
+        if not equals or not run or not math.isfinite(point):
+            raise ParameterError("runs", expected="one re-ranked run, or NUMBER=RUN for each point", found=text)
+        if point in points:
+            raise ParameterError("runs", expected="one run at each number", found=Phrase(f"two at {point:g}"))
+        points[point] = run
+    return points

@@ -1,21 +1,161 @@
-"""Evaluate runs: values per query, means, and the number of unjudged documents."""
+"""Evaluate runs: values per query, means, and what becomes of unjudged documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import overload
 
 import numpy as np
 
-from rankwell.core import Judgments, ParameterError, Run
-from rankwell.evaluation.judged import Judged, Pool, Values, join
-from rankwell.evaluation.measures import Effect, Measure
-from rankwell.evaluation.names import parse_measure
-from rankwell.evaluation.unjudged import POLICIES, Bounds, bounds
+from rankwell.core import Judgments, ParameterError, Run, atomic_write
+from rankwell.core.arrays import Integers
+from rankwell.core.errors import Phrase
+from rankwell.evaluation.judged import Judged, Pool, Values, check_depth, join
+from rankwell.evaluation.measures import Asked, Effect, Measure, parse_measure, parse_measures
+
+# By name: the list that measures see. "zero": unjudged documents keep their places and count as not relevant, also for
+# the value beside "bounds". "remove": they leave the list, and those below move up (Sakai, "Alternatives to Bpref",
+# SIGIR 2007).
+POLICIES: Mapping[str, Callable[[Judged], Judged]] = MappingProxyType(
+    {"zero": lambda judged: judged, "remove": lambda judged: judged.condensed, "bounds": lambda judged: judged}
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The worst and the best value of every query that judging the list's unjudged documents could lead to."""
+
+    worst: Values
+    best: Values
+    worst_mean: float
+    best_mean: float
+
+
+def bounds(measure: Measure, judged: Judged) -> Bounds:
+    """Bounds of the measure over all possible grades of the unjudged documents that it uses.
+
+    Open are the unjudged documents of the list down to the measure's cut-off. Each may
+    have any grade up to the highest in the judgments. Documents further down or not
+    returned stay as they are.
+
+    - A measure that relevant documents in the list can only improve (P, R, RR, DCG, ...): the worst case is that all
+      open documents are not relevant, the best that all have the top grade. Both can happen.
+    - A measure over an ideal (AP, nDCG, IPrec, and RBP over the top grade) may also fall when a low document turns out
+      relevant, because the ideal grows. The worst case takes the list as it is over the ideal with every open document
+      in it, the best case the list at its best over the ideal as it is, at most 1. No judging can lead outside; the
+      ends may not be reached.
+    """
+    worst, best = _ends(measure, judged)
+    return Bounds(worst, best, measure.aggregate(worst, judged), measure.aggregate(best, judged))
+
+
+def _ends(measure: Measure, judged: Judged) -> tuple[Values, Values]:
+    """Worst and best values of every query."""
+    if not measure.has_bounds:
+        expected = "a measure that counts unjudged documents as not relevant"
+        raise ParameterError("unjudged='bounds'", expected=expected, found=Phrase(measure))
+    if measure.effect is Effect.NONE or measure.judged_only:
+        return measure(judged), measure(judged)
+    least = getattr(measure, "rel", None) or 1
+    possible = _at_best(judged, measure.depth, max(least, int(judged.pool.grade.max(initial=1))))
+    if measure.effect is Effect.RAISES:
+        return measure(judged), measure(possible)
+    worst = measure(replace(judged, pool=possible.pool))
+    best = np.minimum(measure(replace(possible, pool=judged.pool)), 1)
+    # Without a known relevant document there is no ideal yet: one open document may be all there is to find.
+    no_ideal = (best == 0) & (judged.pool.relevant(least) == 0) & (judged.unjudged(measure.depth) > 0)
+    return worst, np.where(no_ideal, 1.0, best)
+
+
+def _at_best(judged: Judged, depth: int | None, grade: int) -> Judged:
+    """The list as if every unjudged document down to this rank had been judged to have this grade."""
+    query, rank = _open(judged, depth)
+    grades = np.full(len(query), grade, dtype=np.int64)
+    all_query, all_rank = np.concatenate((judged.query, query)), np.concatenate((judged.rank, rank))
+    order = np.lexsort((all_rank, all_query))
+    return replace(
+        judged,
+        pool=judged.pool.enlarged(query, grades),
+        query=all_query[order],
+        rank=all_rank[order],
+        grade=np.concatenate((judged.grade, grades))[order],
+        score=np.concatenate((judged.score, np.full(len(query), np.nan, dtype=np.float32)))[order],
+    )
+
+
+def _open(judged: Judged, depth: int | None) -> tuple[Integers, Integers]:
+    """Query and rank of the unjudged documents down to this rank."""
+    sizes = judged.returned(depth).astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    query = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+    rank = np.arange(1, len(query) + 1) - starts[query]
+    unjudged = np.ones(len(query), dtype=bool)
+    seen = judged.within(depth)
+    unjudged[starts[judged.query[seen]] + judged.rank[seen] - 1] = False
+    return query[unjudged], rank[unjudged]
+
+
+def unjudged_documents(judgments: Judgments, runs: Iterable[Run], depth: int = 10) -> dict[str, tuple[str, ...]]:
+    """For every judged query, the documents in the top `depth` of any run that have no judgment yet.
+
+    The order is that of the best rank in any run, so that the most useful judgments come first.
+    """
+    check_depth(depth)
+    best: dict[str, dict[str, int]] = {}
+    for run in runs:
+        for qid, ranking in run.top(depth).rankings():
+            if qid in judgments:
+                ranks = best.setdefault(qid, {})
+                for rank, docno in enumerate(ranking.docnos.tolist(), 1):
+                    if docno not in judgments[qid]:
+                        ranks[docno] = min(rank, ranks.get(docno, rank))
+    found = {qid: tuple(sorted(ranks, key=lambda docno: (ranks[docno], docno))) for qid, ranks in best.items()}
+    return {qid: docnos for qid, docnos in found.items() if docnos}
+
+
+def write_study(
+    path: Path,
+    pool: Mapping[str, Sequence[str]],
+    *,
+    qrels: Path,
+    runs: Sequence[Path],
+    depth: int,
+    queries: Path | None = None,
+    collection: str | None = None,
+) -> None:
+    """Write the documents to judge as a study file for `rankwell assess create`.
+
+    It names the judgments and runs of the documents, the queries and texts (as far as known), and lists
+    the documents of every query. Paths are relative to the study file's folder.
+    """
+    sources = {"queries": queries, "collection": collection}
+    lines = [
+        "# Documents that nobody has judged yet, for assessors.",
+        f"depth = {depth}",
+        f"qrels = {_quoted(qrels, path)}",
+        f"runs = [{', '.join(_quoted(run, path) for run in runs)}]",
+        *(f"{name} = {_quoted(source, path)}" for name, source in sources.items() if source is not None),
+        "",
+        "[pool]",
+        *(f"{json.dumps(qid)} = {json.dumps(list(docnos))}" for qid, docnos in pool.items()),
+    ]
+    with atomic_write(path) as file:
+        file.write(("\n".join(lines) + "\n").encode())
+
+
+def _quoted(source: Path | str, study: Path) -> str:
+    """A source as a TOML string: relative to the study's folder; names (irds:ID) and absolute paths as they are."""
+    named = Path(source)
+    from_there = named.exists() and not named.is_absolute()
+    return json.dumps(os.path.relpath(named, study.parent) if from_there else str(source))
+
 
 SHOWN = 10
-Asked = str | Measure | Iterable[str | Measure]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +229,7 @@ def evaluate(
     """Evaluate a run, or several by name. `unjudged`: treatment of unjudged documents (zero, remove, bounds)."""
     if unjudged not in POLICIES:
         raise ParameterError("unjudged", expected=" or ".join(POLICIES), found=unjudged)
-    asked = (measures,) if isinstance(measures, (str, Measure)) else tuple(measures)
-    wanted = tuple(dict.fromkeys(parse_measure(measure) for measure in asked))
-    pool = Pool.of(judgments)
+    wanted, pool = parse_measures(measures), Pool.of(judgments)
     if isinstance(run, Run):
         return measure_judged(join(judgments, run, pool), wanted, unjudged)
     return {name: measure_judged(join(judgments, one, pool, name), wanted, unjudged) for name, one in run.items()}

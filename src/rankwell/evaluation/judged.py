@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import Judgments, RankwellError, Run
+from rankwell.core import Judgments, ParameterError, RankwellError, Run
 from rankwell.core.arrays import Floats, Integers, Strings
 
 Values = npt.NDArray[np.float64]
@@ -54,11 +54,6 @@ class Pool:
         np.maximum.at(highest, self.query, self.grade)
         return highest
 
-    @property
-    def top_grade(self) -> int:
-        """The highest grade of all queries, at least 1."""
-        return max(1, int(self.grade.max(initial=1)))
-
     @cached_property
     def best_order(self) -> tuple[Integers, Integers, Integers]:
         """Query, rank and grade of the relevant documents in the order of a perfect run, the best grade first."""
@@ -71,6 +66,12 @@ class Pool:
     def enlarged(self, query: Integers, grade: Integers) -> Pool:
         """The pool with more judged documents."""
         return Pool(self.queries, np.concatenate((self.query, query)), np.concatenate((self.grade, grade)))
+
+
+def check_depth(depth: int) -> None:
+    """Raise a ParameterError for a number of documents below 1."""
+    if depth < 1:
+        raise ParameterError("depth", expected="a number of documents, at least 1", found=depth)
 
 
 def share(part: Values, whole: Values) -> Values:

@@ -45,7 +45,7 @@ def fleiss_kappa(counts: npt.ArrayLike) -> float:
     return float((agreed - by_chance) / (1 - by_chance)) if (table > 0).any(axis=0).sum() > 1 else math.nan
 
 
-Counts = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +57,13 @@ class Ratings:
     """
 
     values: tuple[int, ...]
-    counts: Counts
+    counts: Matrix
     query: npt.NDArray[np.int64]
 
     @property
     def pairable(self) -> npt.NDArray[np.bool_]:
         """Which passages have at least two grades; agreement is undefined on the others."""
-        found: npt.NDArray[np.bool_] = self.counts.sum(axis=1) > 1
-        return found
+        return np.asarray(self.counts.sum(axis=1) > 1)
 
 
 def count_ratings(grades: Grades, threshold: int | None = None) -> Ratings:
@@ -85,8 +84,6 @@ def count_ratings(grades: Grades, threshold: int | None = None) -> Ratings:
         np.add.at(counts, tuple(np.array([(rows[q, d], places[value]) for q, d, value in given]).T), 1)
     return Ratings(tuple(values), counts, np.array([queries[qid] for qid, _ in ordered], dtype=np.int64))
 
-
-Matrix = npt.NDArray[np.float64]
 
 SAMPLES = 2000
 
@@ -139,8 +136,7 @@ def _coincidences(counts: Matrix) -> Matrix:
     graded = counts.sum(axis=1)
     counts, graded = counts[graded > 1], graded[graded > 1]
     weighted = counts / (graded[:, None] - 1)
-    found: Matrix = weighted.T @ counts - np.diag(weighted.sum(axis=0))
-    return found
+    return np.asarray(weighted.T @ counts - np.diag(weighted.sum(axis=0)))
 
 
 def _alpha(coincidences: Matrix, values: Sequence[int], level: str) -> Matrix:
@@ -151,31 +147,20 @@ def _alpha(coincidences: Matrix, values: Sequence[int], level: str) -> Matrix:
     expected = (totals[..., :, None] * totals[..., None, :] * distances).sum(axis=(-2, -1))
     differ = (totals > 0).sum(axis=-1) > 1
     share = (totals.sum(axis=-1) - 1) * observed / np.where(differ, expected, 1.0)
-    found: Matrix = np.where(differ, 1 - share, np.nan)
-    return found
-
-
-def _nominal(totals: Matrix, values: Matrix) -> Matrix:  # noqa: ARG001 -- as the others
-    return 1 - np.eye(len(values))
-
-
-def _ordinal(totals: Matrix, values: Matrix) -> Matrix:  # noqa: ARG001 -- as the others
-    """The square of n_c / 2 + all between + n_k / 2, which is the distance of the values' mean ranks."""
-    ranks = np.cumsum(totals, axis=-1) - totals / 2
-    return _squared(ranks)
-
-
-def _interval(totals: Matrix, values: Matrix) -> Matrix:  # noqa: ARG001 -- as the others
-    return _squared(values)
+    return np.where(differ, 1 - share, np.nan)
 
 
 def _squared(places: Matrix) -> Matrix:
-    found: Matrix = (places[..., :, None] - places[..., None, :]) ** 2
-    return found
+    return np.asarray((places[..., :, None] - places[..., None, :]) ** 2)
 
 
 DISTANCES: MappingProxyType[str, Callable[[Matrix, Matrix], Matrix]] = MappingProxyType(
-    {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}
+    {
+        "nominal": lambda _totals, values: 1 - np.eye(len(values)),
+        # n_c / 2 + all between + n_k / 2 is the distance of the values' mean ranks.
+        "ordinal": lambda totals, _values: _squared(np.cumsum(totals, axis=-1) - totals / 2),
+        "interval": lambda _totals, values: _squared(values),
+    }
 )
 
 
@@ -220,7 +205,25 @@ def assessors(grades: Grades, thresholds: Mapping[str, int]) -> list[Assessor]:
         by_assessor.setdefault(row.assessor, []).append(row)
         if row.grade is not None:
             by_passage.setdefault((row.qid, row.docno), {})[row.assessor] = row.grade
-    found = [_assessor(name, rows, by_passage, thresholds) for name, rows in by_assessor.items()]
+    found = []
+    for name, rows in by_assessor.items():
+        beside = [  # own grade, and the others'
+            (row.grade, tuple(grade for other, grade in by_passage[row.qid, row.docno].items() if other != name))
+            for row in rows
+            if row.grade is not None
+        ]
+        shared = [(own, others) for own, others in beside if others]
+        assessor = Assessor(
+            id=name,
+            english=next((row.english for row in rows if row.english is not None), None),
+            queries=len({row.qid for row in rows}),
+            graded=len(beside),
+            cannot_tell=len(rows) - len(beside),
+            accord={called: _accord(shared, threshold) for called, threshold in thresholds.items()},
+            lean=fmean(own - fmean(others) for own, others in shared) if shared else None,
+            seconds=_quartiles([row.seconds for row in rows if row.seconds is not None]),
+        )
+        found.append(assessor)
     return sorted(found, key=lambda assessor: (-assessor.graded, assessor.id))
 
 
@@ -229,36 +232,9 @@ def time_per_passage(grades: Grades) -> Quartiles | None:
     return _quartiles([seconds for seconds in grades.seconds if seconds is not None])
 
 
-def _assessor(
-    name: str,
-    rows: Sequence[GivenGrade],
-    by_passage: Mapping[tuple[str, str], Mapping[str, int]],
-    thresholds: Mapping[str, int],
-) -> Assessor:
-    beside = [  # own grade, and the others'
-        (row.grade, tuple(grade for other, grade in by_passage[row.qid, row.docno].items() if other != name))
-        for row in rows
-        if row.grade is not None
-    ]
-    shared = [(own, others) for own, others in beside if others]
-    return Assessor(
-        id=name,
-        english=next((row.english for row in rows if row.english is not None), None),
-        queries=len({row.qid for row in rows}),
-        graded=len(beside),
-        cannot_tell=len(rows) - len(beside),
-        accord={called: _accord(shared, threshold) for called, threshold in thresholds.items()},
-        lean=fmean(own - fmean(others) for own, others in shared) if shared else None,
-        seconds=_quartiles([row.seconds for row in rows if row.seconds is not None]),
-    )
-
-
 def _accord(shared: Sequence[tuple[int, tuple[int, ...]]], threshold: int) -> Accord:
-    sides = []
-    for own, others in shared:
-        for_it = vote(others, threshold)
-        if for_it is not None:
-            sides.append((own >= threshold) == for_it)
+    votes = ((own, vote(others, threshold)) for own, others in shared)
+    sides = [(own >= threshold) == for_it for own, for_it in votes if for_it is not None]
     return Accord(len(sides), sum(sides) / len(sides) if sides else None)
 
 

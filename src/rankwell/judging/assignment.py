@@ -24,8 +24,6 @@ from sqlalchemy.orm import Session
 from rankwell.judging.schema import DONE, OPEN, RELEASED, AssessorRow, AssignmentRow, PoolRow, PresentationRow, StudyRow
 from rankwell.judging.study import Study
 
-COUNTED = (OPEN, DONE)
-
 
 def choose_sets(study: Study, begun: Mapping[int, int], fresh: Iterable[int], random: Random) -> list[list[int]]:
     """Sets of queries for one assessor, from begun queries (with their number of assessors) and fresh ones.
@@ -60,9 +58,12 @@ def assign(
     given_up = bool(session.scalars(_abandoned(study, now).limit(1)).first())
     had = {assignment.query_id for assignment in mine}
     stand_in_line(session)
-    if given_up:
-        release_abandoned(session, study, now)
-    counts = assessors_by_query(session)
+    if given_up:  # unless they are working now
+        abandoned = session.scalars(_abandoned(study, now).with_for_update(skip_locked=True, of=AssignmentRow)).all()
+        released = update(AssignmentRow).where(AssignmentRow.id.in_(abandoned)).values(state=RELEASED)
+        session.execute(released.execution_options(synchronize_session=False))
+    counted = select(AssignmentRow.query_id, func.count()).where(AssignmentRow.state.in_((OPEN, DONE)))
+    counts: dict[int, int] = dict(session.execute(counted.group_by(AssignmentRow.query_id)).all())
     if _taken_up_again(mine, counts, study):
         return True
     begun = {query: count for query, count in counts.items() if count < study.assessors_per_query and query not in had}
@@ -78,19 +79,6 @@ def stand_in_line(session: Session) -> None:
     session.execute(select(StudyRow.id).with_for_update(key_share=True))
 
 
-def assessors_by_query(session: Session) -> dict[int, int]:
-    """Number of assessors of each begun query, without released assignments."""
-    counted = select(AssignmentRow.query_id, func.count()).where(AssignmentRow.state.in_(COUNTED))
-    return dict(session.execute(counted.group_by(AssignmentRow.query_id)).all())
-
-
-def release_abandoned(session: Session, study: Study, now: datetime) -> None:
-    """Release the open work of assessors who are paused or were inactive for too long, unless they are working now."""
-    abandoned = session.scalars(_abandoned(study, now).with_for_update(skip_locked=True, of=AssignmentRow)).all()
-    released = update(AssignmentRow).where(AssignmentRow.id.in_(abandoned)).values(state=RELEASED)
-    session.execute(released.execution_options(synchronize_session=False))
-
-
 def order_passages(session: Session, assignment: AssignmentRow, random: Random) -> None:
     """Store the random order in which the assessor sees the query's passages."""
     pool = select(PoolRow.passage_id).where(PoolRow.query_id == assignment.query_id).order_by(PoolRow.passage_id)
@@ -104,6 +92,7 @@ def order_passages(session: Session, assignment: AssignmentRow, random: Random) 
 
 
 def _abandoned(study: Study, now: datetime) -> Select[int]:
+    """The open work of assessors who are paused or were inactive for too long."""
     long_ago = now - timedelta(days=study.release_after_days)
     return (
         select(AssignmentRow.id)
@@ -114,12 +103,11 @@ def _abandoned(study: Study, now: datetime) -> Select[int]:
 
 def _taken_up_again(mine: Sequence[AssignmentRow], counts: dict[int, int], study: Study) -> bool:
     """Reopen the assessor's released queries that still need an assessor. True if there is any."""
-    again = False
-    for assignment in mine:
-        if assignment.state == RELEASED and counts.get(assignment.query_id, 0) < study.assessors_per_query:
-            assignment.state = OPEN
-            again = True
-    return again
+    released = [assignment for assignment in mine if assignment.state == RELEASED]
+    again = [one for one in released if counts.get(one.query_id, 0) < study.assessors_per_query]
+    for assignment in again:
+        assignment.state = OPEN
+    return bool(again)
 
 
 def _new_assignments(
@@ -130,15 +118,8 @@ def _new_assignments(
     position = max((assignment.position for assignment in mine), default=0)
     queries = [(number, query) for number, chosen in enumerate(sets, 1) for query in chosen]
     random.shuffle(queries)
+    same = {"assessor_id": assessor.id, "round": this_round, "state": OPEN, "assigned_at": now}
     return [
-        {
-            "assessor_id": assessor.id,
-            "query_id": query,
-            "position": place,
-            "round": this_round,
-            "set": number,
-            "state": OPEN,
-            "assigned_at": now,
-        }
+        {**same, "query_id": query, "position": place, "set": number}
         for place, (number, query) in enumerate(queries, position + 1)
     ]

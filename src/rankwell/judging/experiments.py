@@ -52,11 +52,6 @@ class Experiments:
     measured: Mapping[str, Mapping[str, Evaluation]]  # by label set and run
 
     @property
-    def of_labels(self) -> tuple[Experiment, ...]:
-        """The experiments that compare original with new labels."""
-        return tuple(one for one in self.all if one.first == ORIGINAL)
-
-    @property
     def of_runs(self) -> tuple[Experiment, ...]:
         """The experiments that compare the other runs with the first."""
         return tuple(one for one in self.all if one.first != ORIGINAL)

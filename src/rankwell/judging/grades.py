@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,11 +48,10 @@ class Grades:
         lengths = {field.name: len(getattr(self, field.name)) for field in fields(self)}
         if len(set(lengths.values())) > 1:
             raise ParameterError("grades", expected="columns of one length", found=lengths)
-        answered: set[tuple[str, str, str]] = set()
-        for answer in zip(self.qids, self.docnos, self.assessors, strict=True):
-            if answer in answered:
-                raise ParameterError("grades", expected="one answer a query, passage and assessor", found=answer)
-            answered.add(answer)
+        answers = Counter(zip(self.qids, self.docnos, self.assessors, strict=True))
+        if answers and answers.total() > len(answers):
+            twice = answers.most_common(1)[0][0]
+            raise ParameterError("grades", expected="one answer a query, passage and assessor", found=twice)
 
     @classmethod
     def of(cls, rows: Iterable[tuple[str, str, str, int | None] | GivenGrade]) -> Grades:
@@ -64,8 +64,7 @@ class Grades:
 
     def rows(self) -> Iterator[GivenGrade]:
         """The answers, one at a time."""
-        columns = (self.qids, self.docnos, self.assessors, self.grades, self.seconds, self.english)
-        return (GivenGrade(*row) for row in zip(*columns, strict=True))
+        return map(GivenGrade, self.qids, self.docnos, self.assessors, self.grades, self.seconds, self.english)
 
     def only(self, *, english: int | None = None) -> Grades:
         """Without the assessors whose level of English is below `english`; unknown levels stay."""
@@ -74,15 +73,40 @@ class Grades:
         return Grades.of(row for row in self.rows() if row.english is None or row.english >= english)
 
 
-COLUMNS = ("qid", "docno", "assessor", "grade", "seconds", "english")
-# Other names that are read for these columns.
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "qid": ("qid", "query_id", "query-id", "query", "topic"),
-    "docno": ("docno", "doc_id", "corpus-id", "document", "passage", "pid"),
-    "assessor": ("assessor", "annotator", "judge", "rater", "worker"),
-    "grade": ("grade", "label", "relevance", "rating"),
-    "seconds": ("seconds",),
-    "english": ("english",),
+def _id(text: str) -> str:
+    if not text:
+        raise ValueError(text)
+    return text
+
+
+def _whole(text: str) -> int | None:
+    if text and not is_whole(text):
+        raise ValueError(text)
+    return int(text) if text else None
+
+
+def _seconds(text: str) -> float | None:
+    seconds = float(text) if text else None
+    if seconds is not None and not 0 <= seconds < math.inf:
+        raise ValueError(text)
+    return seconds
+
+
+class GradeColumn(NamedTuple):
+    """A column of a table of grades: the names that are read for it, what it must hold, and how it is read."""
+
+    names: tuple[str, ...]
+    expected: str
+    read: Callable[[str], str | float | None]  # raises ValueError
+
+
+COLUMNS = {
+    "qid": GradeColumn(("qid", "query_id", "query-id", "query", "topic"), "a query's id", _id),
+    "docno": GradeColumn(("docno", "doc_id", "corpus-id", "document", "passage", "pid"), "a passage's id", _id),
+    "assessor": GradeColumn(("assessor", "annotator", "judge", "rater", "worker"), "an assessor's id", _id),
+    "grade": GradeColumn(("grade", "label", "relevance", "rating"), "a whole number or nothing", _whole),
+    "seconds": GradeColumn(("seconds",), "a number of seconds or nothing", _seconds),
+    "english": GradeColumn(("english",), "a whole number or nothing", _whole),
 }
 NEEDED = ("qid", "docno", "assessor", "grade")
 OBJECTS = "a list of objects with qid, docno, assessor and grade"
@@ -108,17 +132,14 @@ def write_grades(path: Path | str, grades: Grades) -> None:
     path = Path(path)
     delimiter = "," if path.name.removesuffix(".gz").endswith(".csv") else "\t"
     rows = (["" if cell is None else cell for cell in row] for row in grades.rows())
-    write_table(path, COLUMNS, rows, delimiter)
+    write_table(path, list(COLUMNS), rows, delimiter)
 
 
 def _places(path: Path, names: list[str], number: int = 1) -> dict[str, str]:
     """The file's name of each of our columns."""
     by_lower = {name.lower(): name for name in reversed(names)}
-    found = {
-        column: next(by_lower[other] for other in others if other in by_lower)
-        for column, others in NAMES.items()
-        if any(other in by_lower for other in others)
-    }
+    known = {column: next((name for name in of.names if name in by_lower), None) for column, of in COLUMNS.items()}
+    found = {column: by_lower[name] for column, name in known.items() if name is not None}
     if any(column not in found for column in NEEDED):
         expected = f"a table with the columns {', '.join(NEEDED)} (and perhaps seconds, english)"
         raise FormatError(path, number, expected=expected, found=Phrase(", ".join(names) or "nothing"))
@@ -140,64 +161,23 @@ def _objects(path: Path, reading: Reading) -> Iterator[tuple[int, GivenGrade]]:
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
         raise FormatError(path, 1, expected=OBJECTS, found=Phrase("another kind of JSON"))
     for number, row in enumerate(found, 1):
-        places = _places(path, list(row), number)
-        yield from _checked(path, reading, number, {column: _text(row[name]) for column, name in places.items()})
-
-
-def _text(value: Any) -> str:
-    """A JSON value as a table would have it."""
-    return "" if value is None else str(value).strip()
+        values = {column: row[name] for column, name in _places(path, list(row), number).items()}
+        texts = {column: "" if value is None else str(value).strip() for column, value in values.items()}
+        yield from _checked(path, reading, number, texts)
 
 
 def _checked(path: Path, reading: Reading, number: int, texts: Mapping[str, str]) -> Iterator[tuple[int, GivenGrade]]:
     """The checked row; a wrong one is reported as a problem."""
-    try:
-        yield number, _answer(texts)
-    except ValueError as error:
-        column = str(error)
-        expected, found = f"{EXPECTED[column]} as {column}", texts[column]
-        reading.problems.add(FormatError(path, number, expected=expected, found=found))
-
-
-EXPECTED = {
-    "qid": "a query's id",
-    "docno": "a passage's id",
-    "assessor": "an assessor's id",
-    "grade": "a whole number or nothing",
-    "seconds": "a number of seconds or nothing",
-    "english": "a whole number or nothing",
-}
-
-
-def _answer(texts: Mapping[str, str]) -> GivenGrade:
-    """Parse one row; a `ValueError` names the wrong column."""
-    for column in ("qid", "docno", "assessor"):
-        if not texts[column]:
-            raise ValueError(column)
-    return GivenGrade(
-        texts["qid"],
-        texts["docno"],
-        texts["assessor"],
-        _whole("grade", texts["grade"]),
-        _seconds(texts.get("seconds", "")),
-        _whole("english", texts.get("english", "")),
-    )
-
-
-def _whole(column: str, text: str) -> int | None:
-    if text and not is_whole(text):
-        raise ValueError(column)
-    return int(text) if text else None
-
-
-def _seconds(text: str) -> float | None:
-    try:
-        seconds = float(text) if text else None
-    except ValueError:
-        seconds = math.nan
-    if seconds is not None and not 0 <= seconds < math.inf:
-        raise ValueError("seconds")
-    return seconds
+    values: list[Any] = []
+    for name, column in COLUMNS.items():
+        text = texts.get(name, "")
+        try:
+            values.append(column.read(text))
+        except ValueError:
+            problem = FormatError(path, number, expected=f"{column.expected} as {name}", found=text)
+            reading.problems.add(problem)
+            return
+    yield number, GivenGrade(*values)
 
 
 def _once(path: Path, rows: Iterator[tuple[int, GivenGrade]], reading: Reading) -> Iterator[GivenGrade]:
@@ -213,8 +193,7 @@ def _once(path: Path, rows: Iterator[tuple[int, GivenGrade]], reading: Reading) 
             reading.problems.add(FormatError(path, number, expected=expected, found=found))
 
 
-SQLITE = b"SQLite format 3\x00"  # how its files begin
-ADDRESS = "://"
+SQLITE = "SQLite format 3\x00"  # how its files begin
 
 
 @dataclass(frozen=True)
@@ -235,24 +214,13 @@ class Gathered:
 
 def gather(source: Path | str, *, reading: Reading | None = None) -> Gathered:
     """Read a table of grades (TSV, CSV or JSON), or a database: its file, or an address such as postgresql://..."""
-    if ADDRESS in str(source) or _is_sqlite(Path(source)):
-        return _from_database(str(source))
+    if "://" in str(source) or head(Path(source)).startswith(SQLITE):
+        from rankwell.judging.opening import open_study
+
+        with open_study(source) as store:
+            scale, original = store.study.grades, store.originals()
+            wanted, texts = store.study.assessors_per_query, store.query_texts()
+            return Gathered(store.grades(), scale[0], scale[-1], wanted, original or None, texts)
     grades = read_grades(source, reading=reading)
     given = {grade for grade in grades.grades if grade is not None}
     return Gathered(grades, lowest=0 if 0 in given else 1, highest=max(given, default=1))
-
-
-def _is_sqlite(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(SQLITE)) == SQLITE
-
-
-def _from_database(where: str) -> Gathered:
-    from rankwell.judging.opening import open_study
-
-    with open_study(where) as store:
-        scale, original = store.study.grades, store.originals()
-        wanted, texts = store.study.assessors_per_query, store.query_texts()
-        return Gathered(store.grades(), scale[0], scale[-1], wanted, original or None, texts)

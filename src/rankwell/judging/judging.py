@@ -7,40 +7,38 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from random import Random, SystemRandom
+from typing import NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Select, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from rankwell.core import ParameterError
-from rankwell.judging.answers import (
-    Answer,
-    PassageState,
-    answers_of,
-    newest_answer,
-    passages_in_pool,
-    places_of,
-    storable,
-)
+from rankwell.judging import schema
 from rankwell.judging.assignment import assign, order_passages
-from rankwell.judging.database import Database
-from rankwell.judging.people import acting_assessor, moment
-from rankwell.judging.schema import (
-    DONE,
-    OPEN,
-    RELEASED,
-    AssessorRow,
-    AssignmentRow,
-    GradeRow,
-    PassageRow,
-    PresentationRow,
-    QueryRow,
-)
+from rankwell.judging.people import acting_assessor
+from rankwell.judging.schema import DONE, OPEN, RELEASED, AssessorRow, AssignmentRow, GradeRow, PresentationRow
 from rankwell.judging.study import NotThereError, Study
+from rankwell.store import Database, moment, storable
 
 LONGEST_NOTE = 10_000  # characters
 STILL_SHOWN = timedelta(seconds=5)  # a page reloaded within this time does not restart the clock
 ACTIVE_FOR = timedelta(minutes=1)  # precision of the last activity
 LONGEST_LOOK = timedelta(days=1)
+
+
+class Answer(NamedTuple):
+    """A grade, or None for "I can't tell"."""
+
+    grade: int | None
+
+
+class PassageState(NamedTuple):
+    """A passage of an assignment: when it was last shown, and the note on it."""
+
+    position: int
+    passage_id: int
+    shown_at: datetime | None
+    note: str | None
 
 
 @dataclass(frozen=True)
@@ -86,18 +84,48 @@ class Task:
         return sum(answer is not None for answer in self.answers)
 
 
+class Given(NamedTuple):
+    """What an answer led to: whether its query is done, and the next task if it was asked for."""
+
+    done: bool
+    following: Task | None
+
+
 @dataclass(frozen=True)
 class _Work:
-    """An assignment with its places and answers, read once."""
+    """An assignment with its places, from 1, and its valid answers by place, read once."""
 
     given: AssignmentRow
     places: dict[int, PassageState]
     answers: dict[int, Answer]
 
+    @classmethod
+    def read(cls, session: Session, given: AssignmentRow) -> _Work:
+        # Plain columns, because every grade reads them.
+        columns = (getattr(PresentationRow, name) for name in PassageState._fields)
+        rows = session.execute(select(*columns).where(PresentationRow.assignment_id == given.id))
+        return cls(given, {row.position: PassageState(*row) for row in rows}, _answers(session, given.id))
+
+    @property
+    def next_place(self) -> int:
+        """The first place without an answer, or the last one."""
+        return next((number for number in sorted(self.places) if number not in self.answers), max(self.places))
+
+    def set_state(self, now: datetime) -> None:
+        """Mark the query as done or open, if that changed."""
+        done = len(self.answers) == len(self.places)
+        if done != (self.given.state == DONE):
+            self.given.state, self.given.finished_at = (DONE, now) if done else (OPEN, None)
+
     def take_down(self, session: Session, position: int, note: str | None) -> None:
         """Store a note if it changed."""
-        checked = None if note is None else _checked_note(note)
-        if note is not None and checked != self.places[position].note:
+        if note is None:
+            return
+        if len(note) > LONGEST_NOTE:
+            expected = f"at most {LONGEST_NOTE:,} characters"
+            raise ParameterError("note", expected=expected, found=f"{len(note):,} of them")
+        checked = storable(note).strip() or None
+        if checked != self.places[position].note:
             _change(session, self.given.id, position, note=checked)
             self.places[position] = self.places[position]._replace(note=checked)
 
@@ -121,25 +149,15 @@ class Judging:
 
     def queries(self, assessor: str) -> list[QueryWork]:
         """The assessor's queries in their order, without released ones."""
+        passages = select(func.count()).where(schema.PoolRow.query_id == AssignmentRow.query_id).scalar_subquery()
         with self.database.read() as session:
-            row = acting_assessor(session, assessor)
-            found = session.execute(
-                select(AssignmentRow, QueryRow, passages_in_pool())
-                .join(QueryRow, AssignmentRow.query_id == QueryRow.id)
-                .where(AssignmentRow.assessor_id == row.id, AssignmentRow.state != RELEASED)
-                .order_by(AssignmentRow.position)
+            mine = _mine(acting_assessor(session, assessor)).join(
+                schema.QueryRow, AssignmentRow.query_id == schema.QueryRow.id
             )
+            rows = session.execute(mine.add_columns(schema.QueryRow.qid, schema.QueryRow.text, passages))
             return [
-                QueryWork(
-                    given.id,
-                    query.qid,
-                    query.text,
-                    given.round,
-                    given.state,
-                    len(answers_of(session, given.id)),
-                    passages,
-                )
-                for given, query, passages in found
+                QueryWork(given.id, qid, text, given.round, given.state, len(_answers(session, given.id)), count)
+                for given, qid, text, count in rows
             ]
 
     def task(self, assessor: str, assignment: int | None = None, position: int | None = None) -> Task | None:
@@ -149,15 +167,17 @@ class Judging:
             given = _first_open(session, row) if assignment is None else _assignment(session, row, assignment)
             if given is None:
                 return None
-            number, places = given.id, places_of(session, given.id)
-            task = self._task(session, given, position) if places else None
-            shown_at = places[task.position].shown_at if task else None
-        if task is None:
-            return self._first_look(assessor, number, position)
+            work = _Work.read(session, given)
+            task = self._task(session, work, position) if work.places else None
         now = self.clock()
+        if task is None:
+            with self.database.write() as session:
+                given = _assignment(session, acting_assessor(session, assessor), given.id, lock=True)
+                return self._look(session, given, position)
+        shown_at = work.places[task.position].shown_at
         if task.answer is None and (shown_at is None or now - shown_at > STILL_SHOWN):
             with self.database.write(durable=False) as session:
-                _show(session, task.assignment, task.position, now)
+                _change(session, task.assignment, task.position, shown_at=now)
         return task
 
     def give(
@@ -169,38 +189,39 @@ class Judging:
         *,
         milliseconds: int | None = None,
         note: str | None = None,
-    ) -> bool:
-        """Save an answer (a grade, or None for "I can't tell"); it is on disk on return. True if the query is done.
+        go_on: bool = False,
+    ) -> Given:
+        """Save an answer (a grade, or None for "I can't tell"); it is on disk on return.
 
         The same answer again changes nothing, so that a request may be repeated. `milliseconds` is how long the page
-        was looked at, as the browser counted; without it the time since the passage was shown is taken.
+        was looked at, as the browser counted; without it the time since the passage was shown is taken. With `go_on`
+        the next task is read in the same transaction.
         """
         with self.database.write() as session:
             row = acting_assessor(session, assessor)
-            work = self._give(session, row, (assignment, position), Answer(grade), milliseconds)
+            if grade is not None and grade not in self.study.grades:
+                expected = f"one of {', '.join(map(str, self.study.grades))}"
+                raise ParameterError("grade", expected=expected, found=grade)
+            work = self._working_on(session, row, assignment, position)
+            now = self.clock()
+            if work.answers.get(position) != Answer(grade):
+                values = {"assignment_id": assignment, "position": position, "grade": grade, "given_at": now}
+                looked = _milliseconds(work.places[position].shown_at, now, milliseconds)
+                session.execute(insert(GradeRow), {**values, "milliseconds": looked})
+                work.answers[position] = Answer(grade)
+            work.set_state(now)
+            if work.next_place not in work.answers:
+                _change(session, assignment, work.next_place, shown_at=now)
             work.take_down(session, position, note)
-            return work.given.state == DONE
+            return Given(work.given.state == DONE, self._following(session, row, work) if go_on else None)
 
-    def give_and_go_on(
-        self,
-        assessor: str,
-        assignment: int,
-        position: int,
-        grade: int | None,
-        *,
-        milliseconds: int | None = None,
-        note: str | None = None,
-    ) -> Task | None:
-        """`give`, then `task`, in one transaction, for the judging page."""
-        with self.database.write() as session:
-            row = acting_assessor(session, assessor)
-            work = self._give(session, row, (assignment, position), Answer(grade), milliseconds)
-            work.take_down(session, position, note)
-            if work.given.state == OPEN:
-                return self._task(session, work.given, None, work)
-            session.flush()
-            following = _first_open(session, row)
-            return None if following is None else self._look(session, following, None)
+    def _following(self, session: Session, row: AssessorRow, work: _Work) -> Task | None:
+        """The task after an answer: of the same query, or of the next one."""
+        if work.given.state == OPEN:
+            return self._task(session, work, None)
+        session.flush()
+        following = _first_open(session, row)
+        return None if following is None else self._look(session, following, None)
 
     def note(self, assessor: str, assignment: int, position: int, note: str) -> None:
         """Store the assessor's note on a passage; an empty note removes it."""
@@ -215,61 +236,34 @@ class Judging:
         """
         with self.database.write() as session:
             row = acting_assessor(session, assessor)
-            newest = newest_answer(session, row.id)
+            newest = _newest_answer(session, row)
             if newest is None:
                 return None
             given = _assignment(session, row, newest.assignment_id, lock=True)
             now = self.clock()
             newest.undone_at = now
             session.flush()
-            answers = answers_of(session, given.id)
-            _set_state(given, now, done=len(answers) == len(places_of(session, given.id)))
-            _show(session, given.id, newest.position, now)
-            return self._task(session, given, newest.position)
-
-    def can_undo(self, assessor: str) -> bool:
-        """Whether there is an answer to undo."""
-        with self.database.read() as session:
-            return newest_answer(session, acting_assessor(session, assessor).id) is not None
+            work = _Work.read(session, given)
+            work.set_state(now)
+            _change(session, given.id, newest.position, shown_at=now)
+            return self._task(session, work, newest.position)
 
     @cached_property
     def _queries(self) -> tuple[int, ...]:
         """The ids of all queries, which do not change while a study runs."""
         with self.database.read() as session:
-            return tuple(session.scalars(select(QueryRow.id).order_by(QueryRow.id)))
-
-    def _first_look(self, assessor: str, assignment: int, position: int | None) -> Task:
-        with self.database.write() as session:
-            given = _assignment(session, acting_assessor(session, assessor), assignment, lock=True)
-            return self._look(session, given, position)
+            return tuple(session.scalars(select(schema.QueryRow.id).order_by(schema.QueryRow.id)))
 
     def _look(self, session: Session, given: AssignmentRow, position: int | None) -> Task:
         """The task, whose passage counts as shown from now on. Draws the order of passages where there is none yet."""
-        if not places_of(session, given.id):
+        work = _Work.read(session, given)
+        if not work.places:
             order_passages(session, given, self.random)
-        task = self._task(session, given, position)
+            work = _Work.read(session, given)
+        task = self._task(session, work, position)
         if task.answer is None:
-            _show(session, task.assignment, task.position, self.clock())
+            _change(session, task.assignment, task.position, shown_at=self.clock())
         return task
-
-    def _give(
-        self, session: Session, row: AssessorRow, where: tuple[int, int], answer: Answer, took: int | None
-    ) -> _Work:
-        if answer.grade is not None and answer.grade not in self.study.grades:
-            expected = f"one of {', '.join(map(str, self.study.grades))}"
-            raise ParameterError("grade", expected=expected, found=answer.grade)
-        work = self._working_on(session, row, *where)
-        now, position = self.clock(), where[1]
-        if work.answers.get(position) != answer:
-            values = {"assignment_id": work.given.id, "position": position, "grade": answer.grade, "given_at": now}
-            looked = _milliseconds(work.places[position].shown_at, now, took)
-            session.execute(insert(GradeRow), {**values, "milliseconds": looked})
-            work.answers[position] = answer
-        _set_state(work.given, now, done=len(work.answers) == len(work.places))
-        following = _next_place(work.places, work.answers)
-        if following not in work.answers:
-            _show(session, work.given.id, following, now)
-        return work
 
     def _working_on(self, session: Session, row: AssessorRow, assignment: int, position: int) -> _Work:
         """The assignment, locked until the end of the transaction, with the place in it."""
@@ -277,70 +271,64 @@ class Judging:
         if now - row.active_at > ACTIVE_FOR:
             row.active_at = now
             session.flush()  # assessors are locked before assignments everywhere, to avoid deadlocks
-        given = _assignment(session, row, assignment, lock=True)
-        places = places_of(session, given.id)
-        if position not in places:
+        work = _Work.read(session, _assignment(session, row, assignment, lock=True))
+        if position not in work.places:
             raise NotThereError(f"position: expected a place in this query, found {position}")
-        return _Work(given, places, answers_of(session, given.id))
+        return work
 
-    def _task(self, session: Session, given: AssignmentRow, position: int | None, work: _Work | None = None) -> Task:
+    def _task(self, session: Session, work: _Work, position: int | None) -> Task:
         """The task at a position of the query, or at the next one without an answer."""
-        work = work or _Work(given, places_of(session, given.id), answers_of(session, given.id))
-        places, answers = work.places, work.answers
-        here = position or _next_place(places, answers)
+        given, places = work.given, work.places
+        here = position or work.next_place
         if here not in places:
             raise NotThereError(f"position: expected 1 to {len(places)}, found {here}")
-        query = session.get_one(QueryRow, given.query_id)
-        passage = session.get_one(PassageRow, places[here].passage_id)
-        same_round = (AssignmentRow.assessor_id == given.assessor_id, AssignmentRow.round == given.round)
-        numbers = session.scalars(
-            select(AssignmentRow.position)
-            .where(*same_round, AssignmentRow.state != RELEASED)
-            .order_by(AssignmentRow.position)
-        ).all()
+        query = session.get_one(schema.QueryRow, given.query_id)
+        passage = session.get_one(schema.PassageRow, places[here].passage_id)
+        same_round = select(AssignmentRow.position).where(
+            *(AssignmentRow.assessor_id == given.assessor_id, AssignmentRow.round == given.round),
+            AssignmentRow.state != RELEASED,
+        )
+        numbers = session.scalars(same_round.order_by(AssignmentRow.position)).all()
         return Task(
-            given.id,
-            here,
-            query.qid,
-            query.text,
-            passage.docno,
-            dict(passage.fields),
-            places[here].note or "",
-            tuple(answers.get(number) for number in sorted(places)),
-            numbers.index(given.position) + 1,
-            len(numbers),
+            *(given.id, here, query.qid, query.text, passage.docno, dict(passage.fields), places[here].note or ""),
+            answers=tuple(work.answers.get(number) for number in sorted(places)),
+            query_number=numbers.index(given.position) + 1,
+            queries=len(numbers),
         )
 
 
+def _mine(assessor: AssessorRow) -> Select[AssignmentRow]:
+    """The assessor's assignments in their order, unless they were released."""
+    mine = (AssignmentRow.assessor_id == assessor.id, AssignmentRow.state != RELEASED)
+    return select(AssignmentRow).where(*mine).order_by(AssignmentRow.position)
+
+
 def _first_open(session: Session, assessor: AssessorRow) -> AssignmentRow | None:
-    mine = select(AssignmentRow).where(AssignmentRow.assessor_id == assessor.id, AssignmentRow.state == OPEN)
-    return session.scalars(mine.order_by(AssignmentRow.position).limit(1)).first()
+    return session.scalars(_mine(assessor).where(AssignmentRow.state == OPEN).limit(1)).first()
 
 
 def _assignment(session: Session, assessor: AssessorRow, number: int, *, lock: bool = False) -> AssignmentRow:
-    """The assessor's own assignment of that id, unless it was released."""
-    wanted = select(AssignmentRow).where(
-        AssignmentRow.id == number, AssignmentRow.assessor_id == assessor.id, AssignmentRow.state != RELEASED
-    )
+    wanted = _mine(assessor).where(AssignmentRow.id == number)
     found = session.scalars(wanted.with_for_update() if lock else wanted).first()
     if found is None:
         raise NotThereError(f"assignment: expected one that you are working on, found {number}")
     return found
 
 
-def _next_place(places: Mapping[int, PassageState], answers: Mapping[int, Answer]) -> int:
-    """The first place without an answer, or the last one."""
-    return next((number for number in sorted(places) if number not in answers), max(places))
+def _answers(session: Session, assignment: int) -> dict[int, Answer]:
+    rows = select(GradeRow.position, GradeRow.grade).where(
+        GradeRow.assignment_id == assignment, GradeRow.undone_at.is_(None)
+    )
+    return {place: Answer(grade) for place, grade in session.execute(rows.order_by(GradeRow.id))}
 
 
-def _set_state(given: AssignmentRow, now: datetime, *, done: bool) -> None:
-    if done != (given.state == DONE):
-        given.state = DONE if done else OPEN
-        given.finished_at = now if done else None
-
-
-def _show(session: Session, assignment: int, position: int, now: datetime) -> None:
-    _change(session, assignment, position, shown_at=now)
+def _newest_answer(session: Session, assessor: AssessorRow) -> GradeRow | None:
+    """The last answer of the assessor's latest round that was not undone."""
+    mine = (AssignmentRow.assessor_id == assessor.id, AssignmentRow.state != RELEASED)
+    latest = select(func.max(AssignmentRow.round)).where(*mine).scalar_subquery()
+    given = select(GradeRow).join(AssignmentRow, GradeRow.assignment_id == AssignmentRow.id)
+    valid = given.where(*mine, AssignmentRow.round == latest, GradeRow.undone_at.is_(None))
+    return session.scalars(valid.order_by(GradeRow.id.desc()).limit(1)).first()
 
 
 def _change(session: Session, assignment: int, position: int, **values: datetime | str | None) -> None:
@@ -350,14 +338,8 @@ def _change(session: Session, assignment: int, position: int, **values: datetime
 
 def _milliseconds(shown_at: datetime | None, now: datetime, counted: int | None) -> int | None:
     """Viewing time as counted by the browser, but not longer than since the passage was shown."""
-    there_was = None if shown_at is None else min(max(now - shown_at, timedelta()), LONGEST_LOOK)
-    most = there_was // timedelta(milliseconds=1) if there_was is not None else None
+    unit = timedelta(milliseconds=1)
+    most = None if shown_at is None else min(max(now - shown_at, timedelta()), LONGEST_LOOK) // unit
     if counted is None or counted < 0:
         return most
-    return min(counted, LONGEST_LOOK // timedelta(milliseconds=1) if most is None else most)
-
-
-def _checked_note(note: str) -> str | None:
-    if len(note) > LONGEST_NOTE:
-        raise ParameterError("note", expected=f"at most {LONGEST_NOTE:,} characters", found=f"{len(note):,} of them")
-    return storable(note).strip() or None
+    return min(counted, LONGEST_LOOK // unit if most is None else most)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -48,11 +49,8 @@ def panels(grades: Grades, complete: float = 0.5) -> dict[str, Panel]:
 def _panel(given: Mapping[str, Mapping[str, int]], docnos: list[str], complete: float) -> Panel:
     least = max(1.0, complete * len(docnos))
     there = {assessor: answered for assessor, answered in given.items() if len(answered) >= least}
-    answers = {}
-    for docno in docnos:
-        found = tuple(answered[docno] for answered in there.values() if docno in answered)
-        answers[docno] = Answers(found, len(there) - len(found))
-    return Panel(tuple(there), answers)
+    grades = {docno: tuple(of[docno] for of in there.values() if docno in of) for docno in docnos}
+    return Panel(tuple(there), {docno: Answers(of, len(there) - len(of)) for docno, of in grades.items()})
 
 
 def vote(grades: Sequence[int], threshold: int) -> bool | None:
@@ -66,8 +64,7 @@ def majority(answers: Answers, threshold: int, original: bool | None = None) -> 
     """The binary label of a passage: relevant where more than half of the given grades reach the threshold.
 
     Missing answers are ignored. Where the votes tie, the original label stands, and a passage that had none is not
-    relevant. None (no label) where neither an answer nor an original
-    label is known.
+    relevant. None (no label) where neither an answer nor an original label is known.
     """
     decided = vote(answers.grades, threshold)
     if decided is not None:
@@ -95,13 +92,8 @@ def lowest_in_doubt(answers: Answers, lowest: int) -> int:
     return lowest if in_doubt else ceiled_median(left)
 
 
-def median_of_the_rest(answers: Answers, lowest: int) -> int:  # noqa: ARG001 -- as the other rule
-    """The ceiled median of the given answers."""
-    return ceiled_median(answers.grades)
-
-
 MISSING_RULES: MappingProxyType[str, Callable[[Answers, int], int]] = MappingProxyType(
-    {"lowest": lowest_in_doubt, "median": median_of_the_rest}
+    {"lowest": lowest_in_doubt, "median": lambda answers, _lowest: ceiled_median(answers.grades)}
 )
 
 
@@ -205,7 +197,10 @@ def make_labels(
     if confirmed is None:
         confirmed = original is not None
     counted = grades.only(english=rules.english)
-    _check_scale(counted, rules.lowest)
+    given = min((grade for grade in counted.grades if grade is not None), default=rules.lowest)
+    if given < rules.lowest:
+        expected = f"none below {rules.lowest}, the lowest of the scale (`lowest` says another)"
+        raise ParameterError("grades", expected=expected, found=given)
     found = panels(counted, rules.complete)
     strictest = max(rules.thresholds.values())
     fates = {
@@ -213,8 +208,12 @@ def make_labels(
         for qid, panel in found.items()
     }
     kept = {qid: panel for qid, panel in found.items() if fates[qid] == KEPT}
-    binary = {name: _binary(kept, threshold, known) for name, threshold in rules.thresholds.items()}
-    return Labels(binary, _graded(kept, rules), known.only(kept), fates)
+    binary = {
+        name: _judgments(kept, known, partial(majority, threshold=threshold))
+        for name, threshold in rules.thresholds.items()
+    }
+    graded = _judgments(kept, known, lambda answers, original: graded_label(answers, rules.lowest, rules.missing))  # noqa: ARG005 -- as `majority`
+    return Labels(binary, graded, known.only(kept), fates)
 
 
 def with_original(labels: Judgments, original: Judgments, *, binary: bool) -> Judgments:
@@ -227,30 +226,13 @@ def with_original(labels: Judgments, original: Judgments, *, binary: bool) -> Ju
     return Judgments.from_dict(merged)
 
 
-def _binary(kept: Mapping[str, Panel], threshold: int, original: Judgments) -> Judgments:
+def _judgments(kept: Mapping[str, Panel], original: Judgments, label: Callable[..., int | None]) -> Judgments:
+    """The labels of all passages that get one."""
     rows = []
     for qid, panel in kept.items():
         known = original.get(qid, {})
         for docno, answers in panel.answers.items():
-            label = majority(answers, threshold, known[docno] > 0 if docno in known else None)
-            if label is not None:
-                rows.append((qid, docno, int(label)))
+            grade = label(answers, original=known[docno] > 0 if docno in known else None)
+            if grade is not None:
+                rows.append((qid, docno, int(grade)))
     return Judgments(rows)
-
-
-def _graded(kept: Mapping[str, Panel], rules: LabelRules) -> Judgments:
-    rows = []
-    for qid, panel in kept.items():
-        for docno, answers in panel.answers.items():
-            label = graded_label(answers, rules.lowest, rules.missing)
-            if label is not None:
-                rows.append((qid, docno, label))
-    return Judgments(rows)
-
-
-def _check_scale(grades: Grades, lowest: int) -> None:
-    given = min((grade for grade in grades.grades if grade is not None), default=lowest)
-    if given < lowest:
-        raise ParameterError(
-            "grades", expected=f"none below {lowest}, the lowest of the scale (`lowest` says another)", found=given
-        )

@@ -5,27 +5,17 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import NamedTuple
+from datetime import datetime
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from rankwell.core import ParameterError
+from rankwell.judging import schema
 from rankwell.judging.assignment import stand_in_line
-from rankwell.judging.database import Database
-from rankwell.judging.schema import (
-    OPEN,
-    RELEASED,
-    AssessorRow,
-    AssignmentRow,
-    EventRow,
-    InvitationRow,
-    PersonRow,
-    PresentationRow,
-    SignInLinkRow,
-)
+from rankwell.judging.schema import AssessorRow, AssignmentRow, InvitationRow, PersonRow, SignInLinkRow
 from rankwell.judging.study import ENGLISH_LEVELS, AssessError, NoConsentError, NotThereError, PausedError, Study
+from rankwell.store import Database, moment
 
 # No vowels, so that no name is a word; no characters that look alike.
 LETTERS = "bcdfghjkmnpqrstvwxz23456789"
@@ -42,11 +32,6 @@ class Account:
     paused: bool
     consented: bool
     session: int
-
-
-def moment() -> datetime:
-    """The current time in UTC."""
-    return datetime.now(UTC)
 
 
 def random_name() -> str:
@@ -89,24 +74,9 @@ def account_of(row: AssessorRow) -> Account:
 Detail = str | int | bool | None
 
 
-class Event(NamedTuple):
-    """A logged action, its time, and the random name of the administrator."""
-
-    at: datetime
-    kind: str
-    by: str | None
-    details: dict[str, Detail]
-
-
 def note_event(session: Session, now: datetime, kind: str, by: str | None, **details: Detail) -> None:
     """Add an event to the log."""
-    session.add(EventRow(at=now, kind=kind, assessor=by, details=details))
-
-
-def recent_events(session: Session, most: int = 100) -> list[Event]:
-    """The last events, newest first."""
-    rows = session.scalars(select(EventRow).order_by(EventRow.id.desc()).limit(most))
-    return [Event(row.at, row.kind, row.assessor, row.details) for row in rows]
+    session.add(schema.EventRow(at=now, kind=kind, assessor=by, details=details))
 
 
 @dataclass(frozen=True)
@@ -177,21 +147,22 @@ class People:
         with self.database.write() as session:
             row = find_assessor(session, name, lock=True)
             stand_in_line(session)
-            if row.administrator:
-                _check_another_administrator(session, row)
+            _check_another_administrator(session, row)
             now = self.clock()
-            for email in session.scalars(select(PersonRow.email).where(PersonRow.assessor_id == row.id)).all():
-                session.execute(delete(SignInLinkRow).where(SignInLinkRow.email == email))
+            emails = select(PersonRow.email).where(PersonRow.assessor_id == row.id)
             codes = select(InvitationRow.id).where(InvitationRow.assessor_id == row.id)
-            session.execute(delete(SignInLinkRow).where(SignInLinkRow.invitation_id.in_(codes)))
+            links = SignInLinkRow.email.in_(emails) | SignInLinkRow.invitation_id.in_(codes)
+            session.execute(delete(SignInLinkRow).where(links).execution_options(synchronize_session=False))
             session.execute(delete(InvitationRow).where(InvitationRow.assessor_id == row.id))
             session.execute(delete(PersonRow).where(PersonRow.assessor_id == row.id))
             mine = AssignmentRow.assessor_id == row.id
             if self.study.keep_grades:
-                work = select(AssignmentRow.id).where(mine)
-                notes = update(PresentationRow).where(PresentationRow.assignment_id.in_(work)).values(note=None)
+                shown = schema.PresentationRow.assignment_id.in_(select(AssignmentRow.id).where(mine))
+                notes = update(schema.PresentationRow).where(shown).values(note=None)
                 session.execute(notes.execution_options(synchronize_session=False))
-                released = update(AssignmentRow).where(mine, AssignmentRow.state == OPEN).values(state=RELEASED)
+                released = (
+                    update(AssignmentRow).where(mine, AssignmentRow.state == schema.OPEN).values(state=schema.RELEASED)
+                )
                 session.execute(released.execution_options(synchronize_session=False))
                 # A new name: sessions, logs and earlier exports no longer lead from the person to the grades.
                 row.name, row.deleted_at, row.session, row.administrator = random_name(), now, row.session + 1, False
@@ -200,10 +171,10 @@ class People:
                 session.delete(row)
             note_event(session, now, "person deleted", None if by == name else by)
 
-    def events(self, most: int = 100) -> list[Event]:
+    def events(self, most: int = 100) -> list[schema.EventRow]:
         """The last actions of administrators, newest first."""
         with self.database.read() as session:
-            return recent_events(session, most)
+            return list(session.scalars(select(schema.EventRow).order_by(schema.EventRow.id.desc()).limit(most)))
 
     def _set(self, name: str, what: str, *, value: bool, by: str | None) -> None:
         with self.database.write() as session:
@@ -219,8 +190,6 @@ class People:
 
 def _check_another_administrator(session: Session, row: AssessorRow) -> None:
     """Raise an error if this is the last administrator."""
-    others = select(func.count()).where(
-        AssessorRow.administrator, AssessorRow.deleted_at.is_(None), AssessorRow.id != row.id
-    )
-    if not session.execute(others).scalar_one():
+    others = select(AssessorRow.id).where(AssessorRow.administrator, AssessorRow.id != row.id)
+    if row.administrator and session.scalars(others.where(AssessorRow.deleted_at.is_(None))).first() is None:
         raise AssessError("this is the last administrator: make somebody else one first")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import case, func, select
+from sqlalchemy import Select, case, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from rankwell.judging.answers import in_force
-from rankwell.judging.schema import DONE, OPEN, AssessorRow, AssignmentRow, GradeRow, PoolRow, QueryRow
+from rankwell.judging.schema import DONE, OPEN, AssessorRow, AssignmentRow, GradeRow, PoolRow, QueryRow, in_force
 from rankwell.judging.study import Study
 from rankwell.report import Column, Table
 
@@ -73,67 +73,52 @@ def progress_of(session: Session, study: Study) -> StudyProgress:
     return StudyProgress(study, tuple(_queries(session)), tuple(_assessors(session)))
 
 
-def _queries(session: Session) -> list[QueryProgress]:
-    passages = _counts(session, select(PoolRow.query_id, func.count()).group_by(PoolRow.query_id))
-    states = _by_state(session, AssignmentRow.query_id)
-    grades = _counts(
-        session,
-        select(AssignmentRow.query_id, func.count())
-        .join(GradeRow, GradeRow.assignment_id == AssignmentRow.id)
-        .where(GradeRow.id.in_(in_force()))
-        .group_by(AssignmentRow.query_id),
-    )
-    return [
-        QueryProgress(
-            row.qid, row.text, row.stratum, passages[row.id], states[row.id, DONE], states[row.id, OPEN], grades[row.id]
-        )
-        for row in session.scalars(select(QueryRow).order_by(QueryRow.id))
-    ]
+def _queries(session: Session) -> Iterator[QueryProgress]:
+    passages: dict[int, int] = dict(session.execute(_counted(PoolRow.query_id)).all())
+    states, grades = _states(session, AssignmentRow.query_id), _grades(session, AssignmentRow.query_id)
+    for row in session.scalars(select(QueryRow).order_by(QueryRow.id)):
+        counts = (passages[row.id], states[row.id, DONE], states[row.id, OPEN], grades.get(row.id, NOTHING).grades)
+        yield QueryProgress(row.qid, row.text, row.stratum, *counts)
 
 
-def _assessors(session: Session) -> list[AssessorProgress]:
-    states = _by_state(session, AssignmentRow.assessor_id)
-    answers = (
-        select(
-            AssignmentRow.assessor_id,
-            func.count(),
-            func.sum(case((GradeRow.grade.is_(None), 1), else_=0)),
-            func.avg(GradeRow.milliseconds),
-        )
-        .join(GradeRow, GradeRow.assignment_id == AssignmentRow.id)
-        .where(GradeRow.id.in_(in_force()))
-        .group_by(AssignmentRow.assessor_id)
-    )
-    given = {who: (count, unsure, mean) for who, count, unsure, mean in session.execute(answers)}
-    found = []
+def _assessors(session: Session) -> Iterator[AssessorProgress]:
+    states, grades = _states(session, AssignmentRow.assessor_id), _grades(session, AssignmentRow.assessor_id)
     for row in session.scalars(select(AssessorRow).order_by(AssessorRow.id)):
-        count, unsure, mean = given.get(row.id, (0, 0, None))
-        seconds = None if mean is None else float(mean) / 1000
-        found.append(
-            AssessorProgress(
-                row.name,
-                row.english,
-                row.administrator,
-                row.paused,
-                row.deleted_at is not None,
-                states[row.id, DONE],
-                states[row.id, OPEN],
-                count,
-                int(unsure),
-                seconds,
-                row.active_at,
-            )
+        given = grades.get(row.id, NOTHING)
+        yield AssessorProgress(
+            *(row.name, row.english, row.administrator, row.paused, row.deleted_at is not None),
+            *(states[row.id, DONE], states[row.id, OPEN], given.grades, int(given.unsure)),
+            seconds=None if given.mean is None else float(given.mean) / 1000,
+            active_at=row.active_at,
         )
-    return found
 
 
-def _by_state(session: Session, whose: InstrumentedAttribute[int]) -> Counter[tuple[int, str]]:
-    rows = session.execute(select(whose, AssignmentRow.state, func.count()).group_by(whose, AssignmentRow.state))
-    return Counter({(number, state): count for number, state, count in rows})
+def _counted(*whose: InstrumentedAttribute[Any]) -> Select[Any]:
+    return select(*whose, func.count()).group_by(*whose)
 
 
-def _counts(session: Session, counted: Any) -> Counter[int]:
-    return Counter(dict(session.execute(counted).all()))
+def _states(session: Session, whose: InstrumentedAttribute[int]) -> Counter[tuple[int, str]]:
+    """Number of assignments of a query or assessor in each state."""
+    return Counter(
+        {(number, state): count for number, state, count in session.execute(_counted(whose, AssignmentRow.state))}
+    )
+
+
+class _Given(NamedTuple):
+    grades: int = 0
+    unsure: int = 0
+    mean: float | None = None  # milliseconds
+
+
+NOTHING = _Given()
+
+
+def _grades(session: Session, whose: InstrumentedAttribute[int]) -> dict[int, _Given]:
+    """Valid answers of each query or assessor."""
+    unsure = func.sum(case((GradeRow.grade.is_(None), 1), else_=0))
+    wanted = _counted(whose).add_columns(unsure, func.avg(GradeRow.milliseconds))
+    wanted = wanted.join(GradeRow, GradeRow.assignment_id == AssignmentRow.id).where(GradeRow.id.in_(in_force()))
+    return {number: _Given(*given) for number, *given in session.execute(wanted)}
 
 
 def totals(progress: StudyProgress) -> str:
@@ -149,14 +134,8 @@ def totals(progress: StudyProgress) -> str:
 
 def query_table(progress: StudyProgress) -> Table:
     """A table of progress by query, the most complete first."""
-    columns = [
-        Column("query", "left"),
-        Column("text", "left"),
-        Column("passages"),
-        Column("done"),
-        Column("working"),
-        Column("grades"),
-    ]
+    columns = [Column("query", "left"), Column("text", "left")]
+    columns += map(Column, ("passages", "done", "working", "grades"))
     furthest = sorted(progress.queries, key=lambda query: (-query.done, -query.working, -query.grades))
     rows = [
         (query.qid, query.text, query.passages, query.done, query.working, query.grades)
@@ -168,29 +147,15 @@ def query_table(progress: StudyProgress) -> Table:
 
 def assessor_table(progress: StudyProgress) -> Table:
     """A table of progress by assessor."""
-    columns = [
-        Column("assessor", "left"),
-        Column("English"),
-        Column("queries done"),
-        Column("open"),
-        Column("grades"),
-        Column("can't tell"),
-        Column("seconds a passage", digits=1),
-        Column("last here", "left"),
-        Column("role", "left"),
-    ]
+    columns = [Column("assessor", "left")]
+    columns += map(Column, ("English", "queries done", "open", "grades", "can't tell"))
+    columns += [Column("seconds a passage", digits=1), Column("last here", "left"), Column("role", "left")]
     rows = [
         (
-            assessor.name,
-            assessor.english,
-            assessor.done,
-            assessor.working,
-            assessor.grades,
-            assessor.cannot_tell,
-            assessor.seconds,
-            f"{assessor.active_at:%Y-%m-%d %H:%M}",
-            ", ".join(name for name in ("administrator", "paused", "deleted") if getattr(assessor, name)),
+            *(one.name, one.english, one.done, one.working, one.grades, one.cannot_tell, one.seconds),
+            f"{one.active_at:%Y-%m-%d %H:%M}",
+            ", ".join(name for name in ("administrator", "paused", "deleted") if getattr(one, name)),
         )
-        for assessor in progress.assessors
+        for one in progress.assessors
     ]
     return Table("Assessors", columns, rows)

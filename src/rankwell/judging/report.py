@@ -1,24 +1,138 @@
-"""The report of an assessment, with its pictures."""
+"""The tables and pictures of an assessment, and its report."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rankwell.core import Judgments
 from rankwell.evaluation import parse_measure
 from rankwell.evaluation.query_groups import Groups, by_answer_type, by_length
 from rankwell.evaluation.significance import mark
-from rankwell.judging import tables
-from rankwell.judging.agreement import Agreement
-from rankwell.judging.experiments import Experiments
+from rankwell.judging.agreement import Agreement, Quartiles
+from rankwell.judging.experiments import Experiment, ExperimentOutcome, Experiments
 from rankwell.judging.grades import Grades
-from rankwell.judging.labels import ORIGINAL, LabelRules, Labels
+from rankwell.judging.labels import GRADED, ORIGINAL, LabelRules, Labels
 from rankwell.judging.study import ENGLISH_LEVELS
-from rankwell.report import Heading, Note, Page, Part, PicturePart, TablePart, Text
+from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart, Text
 from rankwell.report.pictures import Picture, bars, boxes, columns, stacked_bars
+from rankwell.report.table import Cell
+
+DIGITS = 3
+FIGURES = tuple(Column(name, digits=DIGITS) for name in ("difference", "diff. from", "diff. to", "p"))
+MARK = Column("mark", "left")
+
+
+def labels_table(labels: Labels, thresholds: Mapping[str, int], lowest: int) -> Table:
+    """Size of each label set: passages and relevant passages, in total and per query."""
+    columns = [
+        *(Column("labels", "left"), Column("relevant from grade"), Column("queries"), Column("passages")),
+        *(Column("relevant"), Column("per query", digits=1), Column("fewest"), Column("most")),
+    ]
+    rows: list[list[Cell]] = []
+    if labels.original:
+        rows.append([ORIGINAL, 1, *_relevant(labels.original, 1)])
+    rows += [[name, thresholds[name], *_relevant(judged, 1)] for name, judged in labels.binary.items()]
+    rows.append([GRADED, lowest + 1, *_relevant(labels.graded, lowest + 1)])
+    return Table("Labels", columns, rows)
+
+
+def fates_table(labels: Labels) -> Table:
+    """Number of assessed queries that were kept or left out, by reason."""
+    counts = Counter(labels.fates.values())
+    rows: list[list[Cell]] = [[fate, count] for fate, count in counts.most_common()]
+    return Table("Assessed queries", [Column("what became of them", "left"), Column("queries")], rows)
+
+
+def agreement_table(found: Agreement) -> Table:
+    """Every measure of agreement with its interval."""
+    columns = [
+        *(Column("of", "left"), Column("measure", "left"), Column("value", digits=DIGITS)),
+        *(Column("from", digits=DIGITS), Column("to", digits=DIGITS), Column("passages"), Column("grades")),
+    ]
+    rows: list[list[Cell]] = [
+        [one.about, one.measure, one.value, one.low, one.high, one.passages, one.grades] for one in found.figures
+    ]
+    return Table("Agreement, 95% intervals", columns, rows)
+
+
+def assessors_table(found: Agreement) -> Table:
+    """A row for each assessor, and one for all together."""
+    names = tuple(found.assessors[0].accord) if found.assessors else ()
+    columns = [
+        *(Column("assessor", "left"), Column("English"), Column("queries"), Column("graded"), Column("can't tell")),
+        *(Column(f"with majority, {name}", digits=2) for name in names),
+        *(Column("grades above others", digits=2), Column("seconds", digits=1)),
+        *(Column("25% under", digits=1), Column("25% over", digits=1)),
+    ]
+    rows: list[list[Cell]] = []
+    for one in found.assessors:
+        shares = (accord.share for accord in one.accord.values())
+        counts = (one.english, one.queries, one.graded, one.cannot_tell)
+        rows.append([one.id, *counts, *shares, one.lean, *_times(one.seconds)])
+    if rows:
+        graded, unsure = (sum(getattr(one, name) for one in found.assessors) for name in ("graded", "cannot_tell"))
+        rows.append(["all", None, None, graded, unsure, *([None] * (len(names) + 1)), *_times(found.seconds)])
+    return Table("Assessors", columns, rows)
+
+
+def _times(seconds: Quartiles | None) -> tuple[float | None, ...]:
+    return (seconds.median, seconds.low, seconds.high) if seconds else (None, None, None)
+
+
+def experiment_table(experiment: Experiment, marks: str = "stars") -> Table:
+    """One experiment, a row for each measure."""
+    columns = [
+        Column("measure", "left"),
+        *(Column(name, digits=DIGITS) for name in (experiment.first, experiment.second)),
+        *(*FIGURES, MARK),
+    ]
+    return Table(experiment.title, columns, [_outcome_row(one, marks) for one in experiment.outcomes])
+
+
+def experiments_table(experiments: Experiments, marks: str = "stars") -> Table:
+    """All experiments in one table, for programs."""
+    columns = [
+        *(Column("experiment"), Column("of", "left"), Column("first", "left"), Column("second", "left")),
+        *(Column("measure", "left"), Column("first mean", digits=DIGITS), Column("second mean", digits=DIGITS)),
+        *(*FIGURES, MARK, Column("queries")),
+    ]
+    rows = [
+        [one.number, one.about, one.first, one.second, *_outcome_row(outcome, marks), outcome.found.queries]
+        for one in experiments.all
+        for outcome in one.outcomes
+    ]
+    return Table("Experiments", columns, rows)
+
+
+def verdict_table(experiments: Experiments, marks: str = "stars") -> Table:
+    """Each run's difference to the baseline, with the label sets side by side."""
+    binary = [one for one in experiments.of_runs if one.about != f"{GRADED} labels"]
+    sets = list(dict.fromkeys(one.about for one in binary))
+    cells: dict[tuple[str, str], list[Cell]] = {}
+    for one in binary:
+        for outcome in one.outcomes:
+            said = f"{outcome.found.mean:+.{DIGITS}f}{mark(marks).of(outcome.found.p)}"
+            cells.setdefault((one.second, str(outcome.measure)), []).append(said)
+    columns = [Column("run", "left"), Column("measure", "left"), *(Column(name, "left") for name in sets)]
+    title = f"Differences to {binary[0].first}, {experiments.queries} queries" if binary else "Differences"
+    return Table(title, columns, [[*key, *row] for key, row in cells.items()])
+
+
+def _relevant(judged: Judgments, rel: int) -> list[Cell]:
+    counts = [len(judged.relevant(qid, rel)) for qid in judged]
+    ends: list[Cell] = [float(np.mean(counts)), min(counts), max(counts)] if counts else [None, None, None]
+    return [len(judged), judged.count, sum(counts), *ends]
+
+
+def _outcome_row(outcome: ExperimentOutcome, marks: str) -> list[Cell]:
+    found = outcome.found
+    means = (outcome.first, outcome.second, found.mean)
+    return [str(outcome.measure), *means, *found.interval, found.p, mark(marks).of(found.p)]
+
 
 CANNOT_TELL = "can't tell"
 
@@ -26,15 +140,20 @@ CANNOT_TELL = "can't tell"
 def assessment_pictures(grades: Grades, labels: Labels | None = None) -> dict[str, Picture]:
     """The pictures for which there are data, by file name."""
     pictures = {}
-    if len(grades):
+    pairs = set(zip(grades.assessors, grades.qids, strict=True))
+    people = {"x": "assessors", "y": "queries"}
+    if len(grades):  # as in the re-assessment study, figures 4.5 and 4.6
         pictures["grades"] = _grades(grades)
-        pictures["queries-per-assessor"] = _queries_per_assessor(grades)
-        pictures["assessors-per-query"] = _assessors_per_query(grades, "Assessors per query")
+        assessors, queries = zip(*pairs, strict=True)
+        done = {"x": "queries assessed", "y": "assessors"}
+        pictures["queries-per-assessor"] = _histogram(assessors, title="Queries per assessor", **done)
+        pictures["assessors-per-query"] = _histogram(queries, title="Assessors per query", **people)
     if any(level is not None for level in grades.english):
         pictures["english-levels"] = _english_levels(grades)
-    if labels is not None and labels.kept:
+    if labels is not None and labels.kept:  # as in figure 4.7
         kept = set(labels.kept)
-        pictures["assessors-per-kept-query"] = _assessors_per_query(grades, "Assessors per kept query", kept)
+        of_kept = (qid for _, qid in pairs if qid in kept)
+        pictures["assessors-per-kept-query"] = _histogram(of_kept, title="Assessors per kept query", **people)
         pictures["relevant-passages"] = _relevant_passages(labels)
         pictures["grades-per-query"] = _grades_per_query(labels)
     return pictures
@@ -51,17 +170,9 @@ def _grades(grades: Grades) -> Picture:
     return columns({grade: counts[grade] for grade in steps}, title=title, x="grade", y="answers")
 
 
-def _queries_per_assessor(grades: Grades) -> Picture:
-    """Histogram of queries per assessor (re-assessment study, figure 4.5)."""
-    done = Counter(assessor for assessor, _ in set(zip(grades.assessors, grades.qids, strict=True)))
-    return columns(Counter(done.values()), title="Queries per assessor", x="queries assessed", y="assessors")
-
-
-def _assessors_per_query(grades: Grades, title: str, only: Collection[str] | None = None) -> Picture:
-    """Histogram of assessors per query (re-assessment study, figures 4.6 and 4.7)."""
-    seen = set(zip(grades.qids, grades.assessors, strict=True))
-    people = Counter(qid for qid, _ in seen if only is None or qid in only)
-    return columns(Counter(people.values()), title=title, x="assessors", y="queries")
+def _histogram(names: Iterable[str], **labels: str) -> Picture:
+    """How many names come how many times."""
+    return columns(Counter(Counter(names).values()), **labels)
 
 
 def _english_levels(grades: Grades) -> Picture:
@@ -144,15 +255,15 @@ def assessment_page(found: Assessment, title: str, *, marks: str = "stars", comm
         *(_verdict(found.experiments, marks) if found.experiments else []),
         Heading("Labels"),
         Text(_rules(found.rules)),
-        TablePart(tables.labels_table(found.labels, found.rules.thresholds, found.rules.lowest)),
-        TablePart(tables.fates_table(found.labels)),
+        TablePart(labels_table(found.labels, found.rules.thresholds, found.rules.lowest)),
+        TablePart(fates_table(found.labels)),
         *_shown(pictures, "relevant-passages", "grades-per-query", "grades"),
         Heading("Agreement"),
         Text(ABOUT_AGREEMENT),
-        TablePart(tables.agreement_table(found.agreement)),
+        TablePart(agreement_table(found.agreement)),
         *map(Note, found.agreement.warnings()),
         Heading("Assessors"),
-        TablePart(tables.assessors_table(found.agreement)),
+        TablePart(assessors_table(found.agreement)),
         *_shown(pictures, "queries-per-assessor", "assessors-per-query", "assessors-per-kept-query", "english-levels"),
         *(_experiments(found.experiments, marks) if found.experiments else []),
         *(_kinds(found.experiments, found.texts) if found.experiments else []),
@@ -167,7 +278,7 @@ def _verdict(experiments: Experiments, marks: str) -> list[Part]:
     )
     return [
         Heading("Does the verdict hold?"),
-        TablePart(tables.verdict_table(experiments, marks)),
+        TablePart(verdict_table(experiments, marks)),
         Text(said),
         *map(Note, experiments.notes),
     ]
@@ -176,9 +287,9 @@ def _verdict(experiments: Experiments, marks: str) -> list[Part]:
 def _experiments(experiments: Experiments, marks: str) -> list[Part]:
     return [
         Heading("Old labels against new"),
-        *(TablePart(tables.experiment_table(one, marks)) for one in experiments.of_labels),
+        *(TablePart(experiment_table(one, marks)) for one in experiments.all if one.first == ORIGINAL),
         Heading("Run against run"),
-        *(TablePart(tables.experiment_table(one, marks)) for one in experiments.of_runs),
+        *(TablePart(experiment_table(one, marks)) for one in experiments.of_runs),
     ]
 
 

@@ -6,65 +6,35 @@ is exported refers to `assessors`, who have random ids.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    CheckConstraint,
-    DateTime,
-    Dialect,
-    ForeignKey,
-    ForeignKeyConstraint,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-)
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from rankwell import store
 
 OPEN, DONE, RELEASED = "open", "done", "released"
-NAMES = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-    "pk": "pk_%(table_name)s",
-}
-NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by itself in a column of this type only
+NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # SQLite numbers rows by itself in this type only
 
 
-class Instant(TypeDecorator[datetime]):
-    """A time in UTC. SQLite stores no time zone, so reading adds it."""
+class Table(store.Table):
+    """Base of a study's tables."""
 
-    impl = DateTime
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 -- SQLAlchemy's signature
-        """Convert to UTC without a time zone, for storing."""
-        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 -- SQLAlchemy's signature
-        """Add the time zone to a stored time."""
-        return None if value is None else value.replace(tzinfo=UTC)
+    __abstract__ = True
+    metadata = store.new_metadata()
 
 
-class Table(DeclarativeBase):
-    """Base of all tables: names of constraints and column types of Python's types."""
-
-    metadata = MetaData(naming_convention=NAMES)
-    type_annotation_map = {datetime: Instant, dict[str, Any]: JSON, dict[str, str]: JSON, str: Text}  # noqa: RUF012 -- SQLAlchemy reads it off the class
+STUDY = store.Schema(
+    "judging", "a study's database", Table.metadata, way_out=": make one with `rankwell assess create`"
+)
 
 
 class StudyRow(Table):
     """The settings of this database's study."""
 
     __tablename__ = "study"
-    __table_args__ = (CheckConstraint("id = 1", name="one_study"),)
+    __table_args__ = (sa.CheckConstraint("id = 1", name="one_study"),)
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     settings: Mapped[dict[str, Any]]
@@ -97,8 +67,8 @@ class PoolRow(Table):
 
     __tablename__ = "pool"
 
-    query_id: Mapped[int] = mapped_column(ForeignKey("queries.id"), primary_key=True)
-    passage_id: Mapped[int] = mapped_column(ForeignKey("passages.id"), primary_key=True, index=True)
+    query_id: Mapped[int] = mapped_column(sa.ForeignKey("queries.id"), primary_key=True)
+    passage_id: Mapped[int] = mapped_column(sa.ForeignKey("passages.id"), primary_key=True, index=True)
     rank: Mapped[int | None]
     original: Mapped[int | None]
 
@@ -109,7 +79,7 @@ class AssessorRow(Table):
     __tablename__ = "assessors"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(String(32), unique=True)
+    name: Mapped[str] = mapped_column(sa.String(32), unique=True)
     english: Mapped[int | None]
     administrator: Mapped[bool] = mapped_column(default=False)
     paused: Mapped[bool] = mapped_column(default=False)
@@ -125,8 +95,8 @@ class PersonRow(Table):
 
     __tablename__ = "people"
 
-    email: Mapped[str] = mapped_column(String(320), primary_key=True)
-    assessor_id: Mapped[int] = mapped_column(ForeignKey("assessors.id"), unique=True)
+    email: Mapped[str] = mapped_column(sa.String(320), primary_key=True)
+    assessor_id: Mapped[int] = mapped_column(sa.ForeignKey("assessors.id"), unique=True)
     created_at: Mapped[datetime]
 
 
@@ -136,11 +106,11 @@ class InvitationRow(Table):
     __tablename__ = "invitations"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    code_hash: Mapped[str] = mapped_column(String(64), unique=True)
-    places: Mapped[int]
+    code_hash: Mapped[str] = mapped_column(sa.String(64), unique=True)
+    places: Mapped[int] = mapped_column(default=1)
     taken: Mapped[int] = mapped_column(default=0)
     administrator: Mapped[bool] = mapped_column(default=False)
-    assessor_id: Mapped[int | None] = mapped_column(ForeignKey("assessors.id"), index=True)
+    assessor_id: Mapped[int | None] = mapped_column(sa.ForeignKey("assessors.id"), index=True)
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime | None]
     withdrawn_at: Mapped[datetime | None]
@@ -152,9 +122,9 @@ class SignInLinkRow(Table):
     __tablename__ = "sign_in_links"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
-    email: Mapped[str] = mapped_column(String(320), index=True)
-    invitation_id: Mapped[int | None] = mapped_column(ForeignKey("invitations.id"), index=True)
+    token_hash: Mapped[str] = mapped_column(sa.String(64), unique=True)
+    email: Mapped[str] = mapped_column(sa.String(320), index=True)
+    invitation_id: Mapped[int | None] = mapped_column(sa.ForeignKey("invitations.id"), index=True)
     expires_at: Mapped[datetime] = mapped_column(index=True)
 
 
@@ -162,10 +132,10 @@ class AttemptRow(Table):
     """An attempt to sign in, kept as long as it counts; addresses are hashed."""
 
     __tablename__ = "attempts"
-    __table_args__ = (Index(None, "key_hash", "at"),)
+    __table_args__ = (sa.Index(None, "key_hash", "at"),)
 
     id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
-    key_hash: Mapped[str] = mapped_column(String(64))
+    key_hash: Mapped[str] = mapped_column(sa.String(64))
     at: Mapped[datetime] = mapped_column(index=True)
 
 
@@ -174,18 +144,18 @@ class AssignmentRow(Table):
 
     __tablename__ = "assignments"
     __table_args__ = (
-        UniqueConstraint("assessor_id", "query_id"),
-        UniqueConstraint("assessor_id", "position"),
-        CheckConstraint("state IN ('open', 'done', 'released')", name="state"),
+        sa.UniqueConstraint("assessor_id", "query_id"),
+        sa.UniqueConstraint("assessor_id", "position"),
+        sa.CheckConstraint("state IN ('open', 'done', 'released')", name="state"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    assessor_id: Mapped[int] = mapped_column(ForeignKey("assessors.id"))
-    query_id: Mapped[int] = mapped_column(ForeignKey("queries.id"), index=True)
+    assessor_id: Mapped[int] = mapped_column(sa.ForeignKey("assessors.id"))
+    query_id: Mapped[int] = mapped_column(sa.ForeignKey("queries.id"), index=True)
     position: Mapped[int]
     round: Mapped[int]
     set: Mapped[int]
-    state: Mapped[str] = mapped_column(String(8), default=OPEN)
+    state: Mapped[str] = mapped_column(sa.String(8), default=OPEN)
     assigned_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
 
@@ -194,11 +164,11 @@ class PresentationRow(Table):
     """The position of a passage in an assignment's random order, when it was last shown, and the assessor's note."""
 
     __tablename__ = "presentations"
-    __table_args__ = (UniqueConstraint("assignment_id", "passage_id"),)
+    __table_args__ = (sa.UniqueConstraint("assignment_id", "passage_id"),)
 
-    assignment_id: Mapped[int] = mapped_column(ForeignKey("assignments.id", ondelete="CASCADE"), primary_key=True)
+    assignment_id: Mapped[int] = mapped_column(sa.ForeignKey("assignments.id", ondelete="CASCADE"), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True)
-    passage_id: Mapped[int] = mapped_column(ForeignKey("passages.id"))
+    passage_id: Mapped[int] = mapped_column(sa.ForeignKey("passages.id"))
     shown_at: Mapped[datetime | None]
     note: Mapped[str | None]
 
@@ -208,12 +178,12 @@ class GradeRow(Table):
 
     __tablename__ = "grades"
     __table_args__ = (
-        ForeignKeyConstraint(
+        sa.ForeignKeyConstraint(
             ["assignment_id", "position"],
             ["presentations.assignment_id", "presentations.position"],
             ondelete="CASCADE",
         ),
-        Index(None, "assignment_id", "position"),
+        sa.Index(None, "assignment_id", "position"),
     )
 
     id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
@@ -232,6 +202,15 @@ class EventRow(Table):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime]
-    kind: Mapped[str] = mapped_column(String(32))
-    assessor: Mapped[str | None] = mapped_column(String(32))
+    kind: Mapped[str] = mapped_column(sa.String(32))
+    assessor: Mapped[str | None] = mapped_column(sa.String(32))
     details: Mapped[dict[str, Any]]
+
+
+def in_force() -> sa.Select[int]:
+    """Select the ids of all valid grades: for each passage of an assignment the newest that was not undone."""
+    return (
+        sa.select(sa.func.max(GradeRow.id))
+        .where(GradeRow.undone_at.is_(None))
+        .group_by(GradeRow.assignment_id, GradeRow.position)
+    )

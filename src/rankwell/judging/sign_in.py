@@ -8,16 +8,18 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from rankwell.core import ParameterError
-from rankwell.judging.database import Database
-from rankwell.judging.people import Account, account_of, moment, new_assessor, note_event
+from rankwell.judging.people import Account, account_of, new_assessor, note_event
 from rankwell.judging.schema import AssessorRow, AttemptRow, InvitationRow, PersonRow, SignInLinkRow
 from rankwell.judging.study import NotThereError, Study, TooManyAttemptsError
+from rankwell.store import Database, moment
+
+T = TypeVar("T")
 
 # Crockford's alphabet: no I, L, O and U, so that a code can be read out and typed in.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -35,11 +37,6 @@ def new_code() -> str:
 def code_hash(code: str) -> str:
     """The hash of a code, however it was typed. It needs no salt: a code is random and long."""
     return digest(code.strip().upper().translate(MISREAD))
-
-
-def new_token() -> str:
-    """A random token for a link."""
-    return secrets.token_urlsafe(32)
 
 
 def digest(text: str) -> str:
@@ -62,42 +59,41 @@ LINKS_TO_ADDRESS = Limit("links to address", 5)
 LINKS_FROM_PLACE = Limit("links from place", 100)  # a classroom has one IP address
 
 
+def attempts(session: Session, limit: Limit, who: str, now: datetime) -> int:
+    """Number of attempts in the last hour."""
+    key = digest(f"{limit.what}\n{who}")
+    wanted = select(func.count()).where(AttemptRow.key_hash == key, AttemptRow.at > now - WINDOW)
+    return session.execute(wanted).scalar_one()
+
+
 def check_attempts(session: Session, limit: Limit, who: str, now: datetime) -> None:
     """Raise `TooManyAttemptsError` where the limit of the last hour is reached."""
     if attempts(session, limit, who, now) >= limit.most:
         raise TooManyAttemptsError("too many attempts: wait for an hour, then try again")
 
 
-def attempts(session: Session, limit: Limit, who: str, now: datetime) -> int:
-    """Number of attempts in the last hour."""
-    wanted = select(func.count()).where(AttemptRow.key_hash == _key(limit, who), AttemptRow.at > now - WINDOW)
-    return session.execute(wanted).scalar_one()
-
-
 def note_attempt(session: Session, limit: Limit, who: str, now: datetime) -> None:
     """Record an attempt, and delete those older than an hour."""
     session.execute(delete(AttemptRow).where(AttemptRow.at <= now - WINDOW))
-    session.add(AttemptRow(key_hash=_key(limit, who), at=now))
+    session.add(AttemptRow(key_hash=digest(f"{limit.what}\n{who}"), at=now))
 
 
-def _key(limit: Limit, who: str) -> str:
-    return digest(f"{limit.what}\n{who}")
+def _attempt(
+    database: Database, place: str, now: datetime, enter: Callable[[Session, datetime], T | None], refusal: str
+) -> T:
+    """Let somebody in from a place, whose failed attempts are counted."""
+    with database.write() as session:
+        check_attempts(session, WRONG_CODES, place, now)
+        entered = enter(session, now)
+        if entered is None:
+            note_attempt(session, WRONG_CODES, place, now)
+    if entered is None:
+        raise NotThereError(refusal)
+    return entered
 
 
 VALID_DAYS = 30
 MOST_PLACES = 10_000
-
-
-class Invitation(NamedTuple):
-    """An invitation as administrators see it, without its code, of which only the hash is kept."""
-
-    number: int
-    places: int
-    taken: int
-    administrator: bool
-    created_at: datetime
-    expires_at: datetime | None
-    withdrawn: bool
 
 
 class Welcome(NamedTuple):
@@ -126,29 +122,17 @@ class Invitations:
         with self.database.write() as session:
             now = self.clock()
             expires = None if days is None else now + timedelta(days=days)
-            row = _invitation(code, now, places=places, administrator=administrator, expires_at=expires)
-            session.add(row)
+            new = InvitationRow(code_hash=code_hash(code), places=places, administrator=administrator)
+            new.created_at, new.expires_at = now, expires
+            session.add(new)
             note_event(session, now, "invited", by, places=places, administrator=administrator)
         return code
 
-    def all(self) -> list[Invitation]:
+    def all(self) -> list[InvitationRow]:
         """All invitations, newest first, without return codes."""
+        wanted = select(InvitationRow).where(InvitationRow.assessor_id.is_(None))
         with self.database.read() as session:
-            rows = session.scalars(
-                select(InvitationRow).where(InvitationRow.assessor_id.is_(None)).order_by(InvitationRow.id.desc())
-            )
-            return [
-                Invitation(
-                    row.id,
-                    row.places,
-                    row.taken,
-                    row.administrator,
-                    row.created_at,
-                    row.expires_at,
-                    row.withdrawn_at is not None,
-                )
-                for row in rows
-            ]
+            return list(session.scalars(wanted.order_by(InvitationRow.id.desc())))
 
     def withdraw(self, number: int, by: str | None = None) -> None:
         """Invalidate a code; accounts made with it stay."""
@@ -164,17 +148,10 @@ class Invitations:
 
         `place` is where the request comes from (an IP address), for counting wrong codes.
         """
-        with self.database.write() as session:
-            check_attempts(session, WRONG_CODES, place, self.clock())
-            welcome = self._welcome(session, code)
-            if welcome is None:
-                note_attempt(session, WRONG_CODES, place, self.clock())
-        if welcome is None:
-            raise NotThereError("code: expected one that is valid and has places left, found another")
-        return welcome
+        refusal = "code: expected one that is valid and has places left, found another"
+        return _attempt(self.database, place, self.clock(), lambda *when: self._welcome(code, *when), refusal)
 
-    def _welcome(self, session: Session, code: str) -> Welcome | None:
-        now = self.clock()
+    def _welcome(self, code: str, session: Session, now: datetime) -> Welcome | None:
         row = valid_invitation(session, code, now)
         if row is None:
             return None
@@ -184,7 +161,7 @@ class Invitations:
         row.taken += 1
         assessor = new_assessor(session, now, administrator=row.administrator)
         return_code = new_code()
-        session.add(_invitation(return_code, now, assessor_id=assessor.id))
+        session.add(InvitationRow(code_hash=code_hash(return_code), assessor_id=assessor.id, created_at=now))
         return Welcome(account_of(assessor), return_code)
 
 
@@ -195,25 +172,6 @@ def valid_invitation(session: Session, code: str, now: datetime) -> InvitationRo
     if row is None or row.withdrawn_at or (row.expires_at and row.expires_at <= now):
         return None
     return row if row.assessor_id is not None or row.taken < row.places else None
-
-
-def _invitation(
-    code: str,
-    now: datetime,
-    *,
-    places: int = 1,
-    administrator: bool = False,
-    assessor_id: int | None = None,
-    expires_at: datetime | None = None,
-) -> InvitationRow:
-    return InvitationRow(
-        code_hash=code_hash(code),
-        places=places,
-        administrator=administrator,
-        assessor_id=assessor_id,
-        created_at=now,
-        expires_at=expires_at,
-    )
 
 
 LINK_LASTS = timedelta(minutes=30)
@@ -256,15 +214,10 @@ class SignIn:
             known = session.get(PersonRow, address) is not None
             if enough or not (known or self.study.open_to_all or invitation):
                 return None
-            token = new_token()
-            session.add(
-                SignInLinkRow(
-                    token_hash=digest(token),
-                    email=address,
-                    invitation_id=invitation.id if invitation and not known else None,
-                    expires_at=now + LINK_LASTS,
-                )
-            )
+            token = secrets.token_urlsafe(32)
+            link = SignInLinkRow(token_hash=digest(token), email=address, expires_at=now + LINK_LASTS)
+            link.invitation_id = invitation.id if invitation and not known else None
+            session.add(link)
             return token
 
     def sign_in(self, token: str, place: str) -> Account:
@@ -272,26 +225,16 @@ class SignIn:
 
         Mail programs open links to look at them: call this for a button on the linked page, not for the page itself.
         """
-        with self.database.write() as session:
-            check_attempts(session, WRONG_CODES, place, self.clock())
-            account = self._account(session, token)
-            if account is None:
-                note_attempt(session, WRONG_CODES, place, self.clock())
-        if account is None:
-            raise NotThereError("link: expected one that was not used and is not too old, found another")
-        return account
+        refusal = "link: expected one that was not used and is not too old, found another"
+        return _attempt(self.database, place, self.clock(), lambda *when: self._account(token, *when), refusal)
 
-    def _account(self, session: Session, token: str) -> Account | None:
-        now = self.clock()
+    def _account(self, token: str, session: Session, now: datetime) -> Account | None:
         used_up = delete(SignInLinkRow).where(SignInLinkRow.token_hash == digest(token))
-        found = session.execute(
-            used_up.returning(SignInLinkRow.email, SignInLinkRow.invitation_id, SignInLinkRow.expires_at)
-        ).first()
-        if found is None or found.expires_at <= now:
+        columns = (SignInLinkRow.email, SignInLinkRow.invitation_id, SignInLinkRow.expires_at)
+        link = session.execute(used_up.returning(*columns)).first()
+        if link is None or link.expires_at <= now:
             return None
-        person = session.get(PersonRow, found.email)
-        if person is None:
-            person = self._newcomer(session, found.email, found.invitation_id, now)
+        person = session.get(PersonRow, link.email) or self._newcomer(session, link.email, link.invitation_id, now)
         return None if person is None else account_of(session.get_one(AssessorRow, person.assessor_id))
 
     def _newcomer(self, session: Session, email: str, invitation_id: int | None, now: datetime) -> PersonRow | None:

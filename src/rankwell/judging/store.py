@@ -1,27 +1,13 @@
-"""An open study: all operations of the application, the commands and the library on its database.
+"""An open study: all operations of the application, the commands and the library on its database; and a new study.
 
-    store = open_store("study.db")                    # a file, or postgresql://USER@HOST/NAME
-    store.study                                       # Study: title, scale, guidelines (Markdown), consent, ...
-
-    store.invitations.invite(places=20) -> code       # shown once; .all(), .withdraw(number, by)
-    store.invitations.redeem(code, ip) -> Welcome(account, return_code)
-    store.sign_in.request_link(email, ip, code=None) -> token to mail, or None (say the same to the user)
-    store.sign_in.sign_in(token, ip) -> Account       # single use; behind a button, since mail programs open links
-
-    store.people.account(name) -> Account | None      # every request: compare account.session with the cookie's
-    store.people.consent(name), .set_english(name, level), .sign_out_everywhere(name), .delete(name, by)
-    store.people.accounts(), .address(name), .pause(name, by), .resume(name, by), .make_administrator(name, by),
-        .make_assessor(name, by), .events()
-
-    store.judging.begin(name) -> bool                 # new sets where no work is open
-    store.judging.task(name, assignment=None, position=None) -> Task | None
-    store.judging.give(name, assignment, position, grade or None, milliseconds=, note=) -> whether the query is done
-    store.judging.undo(name) -> Task | None; .can_undo(name), .note(name, assignment, position, text), .queries(name)
-
-    store.progress() -> StudyProgress                 # totals, and a row for each query and assessor
-    store.grades() -> Grades                          # the plain columns that labels and agreement take
-    store.answers() -> list[Answered]                 # all publishable properties of each answer
-    store.originals() -> Judgments                    # the earlier judgments of the pool
+    store = open_store("study.db")                     # a file, or postgresql://USER@HOST/NAME
+    code = store.invitations.invite(places=20)         # shown once
+    name = store.invitations.redeem(code, ip).account.name  # or by mail: store.sign_in
+    store.people.consent(name)
+    store.judging.begin(name)                          # gives them queries
+    task = store.judging.task(name)
+    store.judging.give(name, task.assignment, task.position, grade)
+    store.progress(), store.grades(), store.answers()  # what came of it
 
 Assessors have random names. Methods raise `AssessError`s (`NotThereError`, `PausedError`,
 `NoConsentError`, `TooManyAttemptsError`) and `ParameterError`s; all may be called from many threads at once.
@@ -33,19 +19,24 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from random import Random, SystemRandom
-from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
+
+from sqlalchemy import insert, select, tuple_
 
 from rankwell.core import Judgments, RankwellError
-from rankwell.judging.database import Database, open_database
-from rankwell.judging.export import Answered, Noted, answers, grades_table, notes, original_judgments, query_texts
-from rankwell.judging.grades import Grades
+from rankwell.judging import schema
+from rankwell.judging.export import Answered, Noted
+from rankwell.judging.grades import GivenGrade, Grades
 from rankwell.judging.judging import Judging
-from rankwell.judging.people import People, moment
+from rankwell.judging.people import People
 from rankwell.judging.progress import StudyProgress, progress_of
-from rankwell.judging.schema import StudyRow
+from rankwell.judging.schema import AssessorRow, AssignmentRow, GradeRow, PassageRow, PoolRow, PresentationRow, QueryRow
 from rankwell.judging.sign_in import Invitations, SignIn
 from rankwell.judging.study import Study
+from rankwell.store import Database, moment, open_database, storable
+
+if TYPE_CHECKING:
+    from rankwell.judging.opening import Material
 
 
 class Store:
@@ -56,13 +47,10 @@ class Store:
     ) -> None:
         self.database = database
         with database.read() as session:
-            row = session.get(StudyRow, 1)
+            row = session.get(schema.StudyRow, 1)
             if row is None:
-                raise RankwellError(
-                    f"{database.name}: expected a study, found none: make one with `rankwell assess create`"
-                )
+                raise RankwellError(f"{database.name}: expected a study, found none{schema.STUDY.way_out}")
             self.study = Study.from_json(row.settings)
-            self.created_at = row.created_at
         self.invitations = Invitations(database, clock)
         self.sign_in = SignIn(database, self.study, clock)
         self.people = People(database, self.study, clock)
@@ -74,29 +62,49 @@ class Store:
             return progress_of(session, self.study)
 
     def answers(self) -> list[Answered]:
-        """All valid answers with their publishable properties."""
+        """All valid answers with their publishable properties, ordered by query, assessor and presentation."""
+        columns = (
+            *(QueryRow.qid, PassageRow.docno, AssessorRow.name, GradeRow.grade, GradeRow.milliseconds),
+            *(AssessorRow.english, GradeRow.given_at, AssignmentRow.position, GradeRow.position, AssignmentRow.state),
+        )
+        place = (GradeRow.assignment_id, GradeRow.position)
+        shown = tuple_(PresentationRow.assignment_id, PresentationRow.position) == tuple_(*place)
+        wanted = _with_names(select(*columns).select_from(PresentationRow).join(GradeRow, shown))
         with self.database.read() as session:
-            return list(answers(session))
+            rows = session.execute(wanted.where(GradeRow.id.in_(schema.in_force())))
+            return [
+                Answered._make((*row[:4], None if row[4] is None else row[4] / 1000, *row[5:9], row[9] == schema.DONE))
+                for row in rows
+            ]
 
     def notes(self) -> list[Noted]:
-        """The assessors' notes: free text, not to be published unread."""
+        """The assessors' notes, also on passages without an answer: free text, not to be published unread."""
+        columns = (QueryRow.qid, PassageRow.docno, AssessorRow.name, PresentationRow.note)
+        wanted = _with_names(select(*columns).select_from(PresentationRow))
         with self.database.read() as session:
-            return list(notes(session))
+            return [Noted(*row) for row in session.execute(wanted.where(PresentationRow.note.is_not(None)))]
 
     def query_texts(self) -> dict[str, str]:
         """The text of each query by its id."""
         with self.database.read() as session:
-            return query_texts(session)
+            return dict(session.execute(select(QueryRow.qid, QueryRow.text).order_by(QueryRow.id)).all())
 
     def grades(self, *, finished: bool = False) -> Grades:
         """The valid answers as `Grades`; with `finished` only of queries that their assessor finished."""
-        with self.database.read() as session:
-            return grades_table(session, finished=finished)
+        rows = (row[: len(GivenGrade._fields)] for row in self.answers() if row.finished or not finished)
+        return Grades.of(GivenGrade._make(row) for row in rows)
 
     def originals(self) -> Judgments:
         """The grades that passages of the pool had before the study."""
+        wanted = (
+            select(QueryRow.qid, PassageRow.docno, PoolRow.original)
+            .join(QueryRow, PoolRow.query_id == QueryRow.id)
+            .join(PassageRow, PoolRow.passage_id == PassageRow.id)
+            .where(PoolRow.original.is_not(None))
+            .order_by(QueryRow.id, PassageRow.id)
+        )
         with self.database.read() as session:
-            return original_judgments(session)
+            return Judgments((qid, docno, grade or 0) for qid, docno, grade in session.execute(wanted))
 
     def close(self) -> None:
         """Close the database."""
@@ -105,17 +113,61 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _with_names(wanted: Any) -> Any:
+    """Join presentations with their queries, passages and assessors; ordered by query, assessor and presentation."""
+    return (
+        wanted.join(AssignmentRow, PresentationRow.assignment_id == AssignmentRow.id)
+        .join(AssessorRow, AssignmentRow.assessor_id == AssessorRow.id)
+        .join(QueryRow, AssignmentRow.query_id == QueryRow.id)
+        .join(PassageRow, PresentationRow.passage_id == PassageRow.id)
+        .order_by(QueryRow.id, AssessorRow.name, PresentationRow.position)
+    )
 
 
 def open_store(where: Path | str) -> Store:
     """Open a study: its database's file, or its `postgresql://` address."""
-    database = open_database(where)
-    try:
+    database = open_database(where, schema.STUDY)
+    with database.closed_on_error():
         return Store(database)
-    except BaseException:
-        database.close()
-        raise
+
+
+def write_study_database(study: Study, material: Material, where: Path | str) -> Database:
+    """Write a new study into an empty database in one transaction."""
+    for name in (*material.queries, *material.passages):
+        if storable(name) != name:
+            raise RankwellError(f"study: expected ids of whole characters, found {name!r}")
+    database = open_database(where, schema.STUDY, create=True)
+    with database.closed_on_error(), database.write() as session:
+        row = session.get(schema.StudyRow, 1)
+        if row is not None:
+            there = row.settings["title"]
+            raise RankwellError(f"{database.name}: expected a database without a study, found one: {there}")
+        session.add(schema.StudyRow(id=1, settings=study.to_json(), created_at=moment()))
+        for table, rows in _rows(material).items():
+            session.execute(insert(table), rows)
+    return database
+
+
+def _rows(material: Material) -> dict[type[schema.Table], list[dict[str, Any]]]:
+    queries = {qid: number for number, qid in enumerate(material.queries, 1)}
+    passages = {docno: number for number, docno in enumerate(material.passages, 1)}
+    return {
+        QueryRow: [
+            {"id": queries[qid], "qid": qid, "text": text, "stratum": material.strata.get(qid)}
+            for qid, text in material.queries.items()
+        ],
+        PassageRow: [
+            {"id": passages[docno], "docno": docno, "fields": dict(fields)}
+            for docno, fields in material.passages.items()
+        ],
+        PoolRow: [
+            {"query_id": queries[qid], "passage_id": passages[docno], "rank": rank, "original": known.get(docno)}
+            for qid, ranks in material.pool.items()
+            for known in [material.originals.get(qid, {})]
+            for docno, rank in ranks.items()
+        ],
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self
 
@@ -57,17 +56,6 @@ SCALES: dict[int, Scale] = {
     7: _between(1, 7, "totally irrelevant", "perfectly relevant"),
     11: _between(0, 10, "totally irrelevant", "perfectly relevant"),
 }
-
-
-def check_scale(points: Iterable[ScalePoint], name: str = "scale") -> Scale:
-    """The points, lowest grade first; an error where they do not form a scale."""
-    scale = tuple(sorted(points))
-    grades = [point.grade for point in scale]
-    if not 2 <= len(scale) <= MOST_POINTS or len(set(grades)) < len(grades):  # noqa: PLR2004 -- fewer are no scale
-        raise ParameterError(name, expected=f"2 to {MOST_POINTS} different grades", found=grades)
-    if any(not point.name.strip() for point in scale):
-        raise ParameterError(name, expected="a name for every grade", found=grades)
-    return scale
 
 
 class EnglishLevel(NamedTuple):
@@ -132,7 +120,12 @@ class Study:
     def __post_init__(self) -> None:
         if not self.title.strip():
             raise ParameterError("title", expected="a title", found=self.title)
-        object.__setattr__(self, "scale", check_scale(self.scale))
+        object.__setattr__(self, "scale", tuple(sorted(self.scale)))
+        grades = self.grades
+        if not 2 <= len(grades) <= MOST_POINTS or len(set(grades)) < len(grades):  # noqa: PLR2004 -- fewer are no scale
+            raise ParameterError("scale", expected=f"2 to {MOST_POINTS} different grades", found=list(grades))
+        if any(not point.name.strip() for point in self.scale):
+            raise ParameterError("scale", expected="a name for every grade", found=list(grades))
         for name in ("assessors_per_query", "set_size", "sets_at_once", "release_after_days"):
             if getattr(self, name) < 1:
                 raise ParameterError(name, expected="a number, at least 1", found=getattr(self, name))

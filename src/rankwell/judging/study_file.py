@@ -14,58 +14,53 @@ Paths are relative to the folder of STUDY.toml.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, ValidationError, create_model
 
 from rankwell.core import ParameterError, RankwellError
 from rankwell.judging.study import SCALES, Scale, ScalePoint, Study
 
-KINDS: dict[type, str] = {
-    str: "a text in quotes",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    list: "a list of texts",
-    dict: "a table",
+KINDS = {  # by pydantic's names of errors
+    "string_type": "a text in quotes",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list of texts",
+    "dict_type": "a table",
 }
 TEXT_FILES = {"guidelines_file": "guidelines", "consent_file": "consent"}
 SETTINGS = {setting.name: type(setting.default) for setting in fields(Study) if setting.name not in ("title", "scale")}
-SOURCES: dict[str, type] = {
-    "title": str,
-    "queries": str,
-    "query_field": str,
-    "collection": str,
-    "fields": list,
-    "qrels": str,
-    "runs": list,
-    "depth": int,
-    "only_unjudged": bool,
-    "add_known": bool,
-    "pool": dict,
-    "sample": dict,
-    **dict.fromkeys(TEXT_FILES, str),
-}
 
 
-@dataclass(frozen=True)
-class StudyFile:
+class Sources(BaseModel, strict=True, extra="forbid"):
+    """What is judged, and where it is."""
+
+    queries: str | None = None
+    query_field: str | None = None
+    collection: str | None = None
+    fields: list[str] = []
+    qrels: str | None = None
+    runs: list[str] = []
+    depth: int = 20
+    only_unjudged: bool = False
+    add_known: bool = False
+    pool: dict[str, list[str]] = {}
+    sample: dict[str, int] = {}
+
+
+OTHER = {"scale": Any, **dict.fromkeys(("title", *TEXT_FILES), str), **SETTINGS}
+OPTIONAL: dict[str, Any] = {name: (kind, None) for name, kind in OTHER.items()}
+Keys = create_model("Keys", __base__=Sources, **OPTIONAL)
+
+
+class StudyFile(Sources):
     """The content of a study's file; the files that it names are not read yet."""
 
     path: Path
     study: Study
-    queries: str | None = None
-    query_field: str | None = None
-    collection: str | None = None
-    fields: Sequence[str] = ()
-    qrels: str | None = None
-    runs: Sequence[str] = ()
-    depth: int = 20
-    only_unjudged: bool = False
-    add_known: bool = False
-    pool: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    sample: Mapping[str, int] = field(default_factory=dict)
 
     def place(self, source: str) -> str:
         """The path of a file that the study names, relative to its folder; a collection's name (irds:ID) as it is."""
@@ -77,40 +72,36 @@ def read_study_file(path: Path | str) -> StudyFile:
     """Read STUDY.toml; errors name the wrong key."""
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            found = tomllib.load(file)
-    except OSError as error:
-        raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        given = tomllib.loads(_text(path))
+    except tomllib.TOMLDecodeError as error:
         raise RankwellError(f"{path}: expected a TOML file, found: {error}") from error
-    known = (*SOURCES, *SETTINGS, "scale")
-    for name, value in found.items():
-        if name not in known:
-            raise ParameterError(f"{path}: {name}", expected=f"one of {', '.join(sorted(known))}", found="another name")
-        if name != "scale":
-            _check(f"{path}: {name}", value, (SOURCES | SETTINGS)[name])
+    _check(f"{path}: ", Keys, given)
     try:
-        study = _study(path, found)
+        study = _study(path, given)
     except ParameterError as error:
         raise RankwellError(f"{path}: {error}") from error
-    sources: dict[str, Any] = {name: found[name] for name in SOURCES if name in found}
-    for name in ("title", *TEXT_FILES):
-        sources.pop(name, None)
-    _check_pool(path, found.get("pool", {}))
-    _check_sample(path, found)
-    return StudyFile(path, study, **sources)
+    if given.get("sample") and not (given.get("runs") and given.get("qrels")):
+        raise RankwellError(f"{path}: sample: expected runs and qrels to draw it by, found {', '.join(given)}")
+    sources = {name: value for name, value in given.items() if name in Sources.model_fields}
+    return StudyFile(path=path, study=study, **sources)
 
 
-def _study(path: Path, found: Mapping[str, Any]) -> Study:
-    settings = {name: found[name] for name in SETTINGS if name in found}
+def _study(path: Path, given: dict[str, Any]) -> Study:
+    settings = {name: given[name] for name in SETTINGS if name in given}
     for name, setting in TEXT_FILES.items():
-        if name in found:
-            if setting in found:
+        if name in given:
+            if setting in given:
                 raise RankwellError(f"{path}: expected {setting} or {name}, found both")
-            settings[setting] = _text(path.parent / found[name])
-    if "scale" in found:
-        settings["scale"] = _scale(found["scale"])
-    return Study(found.get("title", path.stem), **settings)
+            settings[setting] = _text(path.parent / given[name])
+    if "scale" in given:
+        settings["scale"] = _scale(given["scale"])
+    return Study(given.get("title", path.stem), **settings)
+
+
+class _ScaleEntry(BaseModel, strict=True, extra="forbid"):
+    grade: int
+    name: str
+    description: str = ""
 
 
 def _scale(value: Any) -> Scale:
@@ -121,34 +112,27 @@ def _scale(value: Any) -> Scale:
         counts = ", ".join(map(str, SCALES))
         expected = f"a number of points ({counts}), or a table [[scale]] with grade, name and description for each"
         raise ParameterError("scale", expected=expected, found=value)
-    points = []
     for entry in value:
-        if not isinstance(entry, dict) or not {"grade", "name"} <= set(entry) <= {"grade", "name", "description"}:
+        if not isinstance(entry, dict) or not {"grade", "name"} <= set(entry) <= set(ScalePoint._fields):
             raise ParameterError("scale", expected="grade, name and description for every grade", found=entry)
-        _check("scale: grade", entry["grade"], int)
-        _check("scale: name", entry["name"], str)
-        _check("scale: description", entry.get("description", ""), str)
-        points.append(ScalePoint(entry["grade"], entry["name"], entry.get("description", "")))
-    return tuple(points)
+        _check("scale: ", _ScaleEntry, entry)
+    return tuple(ScalePoint(**entry) for entry in value)
 
 
-def _check(name: str, value: Any, kind: type) -> None:
-    allowed = (int, float) if kind is float else kind
-    right = isinstance(value, allowed) and (kind is bool or not isinstance(value, bool))
-    if not right or (kind is list and not all(isinstance(entry, str) for entry in value)):
-        raise ParameterError(name, expected=KINDS[kind], found=value)
-
-
-def _check_pool(path: Path, pool: Mapping[str, Any]) -> None:
-    for qid, docnos in pool.items():
-        _check(f"{path}: pool: {qid}", docnos, list)
-
-
-def _check_sample(path: Path, found: Mapping[str, Any]) -> None:
-    for name, value in found.get("sample", {}).items():
-        _check(f"{path}: sample: {name}", value, int)
-    if found.get("sample") and not (found.get("runs") and found.get("qrels")):
-        raise RankwellError(f"{path}: sample: expected runs and qrels to draw it by, found {', '.join(found)}")
+def _check(where: str, model: type[BaseModel], given: dict[str, Any]) -> None:
+    """Raise an error for the first key that is unknown or has a value of the wrong type."""
+    try:
+        model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = [part for part in first["loc"] if isinstance(part, str)]
+        if first["type"] == "extra_forbidden":
+            expected, found = f"one of {', '.join(sorted(model.model_fields))}", "another name"
+        elif len(place) < len(first["loc"]):  # an entry of a list
+            expected, found = KINDS["list_type"], first["input"]
+        else:
+            expected, found = KINDS[first["type"]], first["input"]
+        raise ParameterError(where + ": ".join(place), expected=expected, found=found) from None
 
 
 def _text(path: Path) -> str:

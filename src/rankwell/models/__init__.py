@@ -2,5 +2,3 @@
 
 `base` loads and runs transformers, `learning` has what all training shares, `reranking` what all re-rankers share.
 """
-
-from __future__ import annotations

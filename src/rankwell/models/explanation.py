@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankwell.core import Document, Run, Stage
+from rankwell.core import SILENT, Booleans, Document, Run, Stage, Values
 from rankwell.core.parameters import Number, Whole, check_parameters, param
-from rankwell.core.progress import SILENT
-from rankwell.core.run import Values, unit
+from rankwell.core.run import unit
 from rankwell.core.stage import Given, as_run
 from rankwell.models.base.tokens import as_text
 from rankwell.models.cross_encoder.ranking import CrossEncoder
-from rankwell.models.reranking.placing import Mask, Rescored, Tally, placed
-from rankwell.models.reranking.scores import PairScores
+from rankwell.models.reranking.reranker import Rescored, placed
+from rankwell.models.reranking.scores import PairScores, Tally
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ class Interpolate(Stage):
         return replace(placed(run, found), tag=second.tag)
 
 
-def aligned(values: Values, of: Run, to: Run) -> tuple[Values, Mask]:
+def aligned(values: Values, of: Run, to: Run) -> tuple[Values, Booleans]:
     """The values of a run's documents in the order of another run, and which of them there are."""
     bounds = dict(zip(of.qids, zip(of.offsets[:-1].tolist(), of.offsets[1:].tolist(), strict=True), strict=True))
     found = np.full(len(to), np.nan)

@@ -5,19 +5,22 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import socket
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from math import ceil
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 from urllib.parse import parse_qsl, urlsplit
 
 from rankwell.core import MissingExtraError, ParameterError, RankwellError
 from rankwell.core.plugins import Plugins
 from rankwell.core.progress import SILENT, Progress
-from rankwell.models.base.opening import cores
-from rankwell.ray.ray_crew import Machine, RayCrew, answers, cluster_is_here, places
-from rankwell.ray.worker import InProcess, Task, Work
+from rankwell.models.base.runtime import cores
+from rankwell.ray.worker import InProcess, Machine, RayCrew, Task, Work, WorkerSlot
 from rankwell.ray.workers import AHEAD, Workers
 
 EXPECTED = "ray, ray:address=HOST:PORT,workers=N,threads=N or ray://HOST:PORT?workers=N&threads=N"
@@ -80,11 +83,6 @@ class Address:
             return "ray"
         return f"{'ray://' if self.client else 'ray:address='}{self.host}:{self.port}"
 
-    @property
-    def for_ray(self) -> str:
-        """The address in Ray's format."""
-        return f"{'ray://' if self.client else ''}{self.host}:{self.port}"
-
     @classmethod
     def parse(cls, text: str, threads: int | None = None, workers: int | None = None) -> Address:
         """Parse `ray`, `ray:address=127.0.0.1:6379,workers=3` or `ray://head:10001?workers=3`."""
@@ -98,7 +96,9 @@ class Address:
         ray = _ray(self, start=start)
         try:
             _connect(ray, self, start=start)
-            yield Cluster(self, _machines(ray), ray)
+            nodes = [node for node in ray.nodes() if node["Alive"]]
+            places = ((n["NodeID"], n["NodeManagerAddress"], int(n["Resources"].get("CPU", 0))) for n in nodes)
+            yield Cluster(self, tuple(Machine(*place) for place in places), ray)
         except SystemError as error:
             # Ctrl-C during a call of Ray, which wraps the exception of the signal handler.
             raise (error.__cause__ or error) from None
@@ -152,6 +152,74 @@ class Cluster:
         return Workers(crew, task, ahead=ahead)
 
 
+MOST_THREADS = 8  # most cores of one worker: beyond that a second one, with its own copy of the model, is faster
+
+
+def places(machines: Sequence[Machine], workers: int | None = None, threads: int | None = None) -> list[WorkerSlot]:
+    """The places of the given number of workers, or of as many as the machines can use well.
+
+    The cores of a machine are shared among its workers, unless the threads of each are given.
+    """
+    there = [machine for machine in machines if machine.cores]
+    if not there:
+        raise RankwellError("expected a cluster with processors for workers, found none")
+    on = _shared(there, workers) if workers else {m.id: ceil(m.cores / (threads or MOST_THREADS)) for m in there}
+    found = []
+    for machine in there:
+        count = max(1, on[machine.id]) if workers is None else on[machine.id]
+        found += [WorkerSlot(machine, min(threads or machine.cores, machine.cores // count or 1)) for _ in range(count)]
+    return found
+
+
+def _shared(machines: Sequence[Machine], workers: int) -> Mapping[str, int]:
+    """Assign each worker to the machine with the most cores per worker."""
+    together = sum(machine.cores for machine in machines)
+    if workers > together:
+        expected = f"a number up to {together}, as many as the cluster has processors"
+        raise ParameterError("workers", expected=expected, found=workers)
+    on = {machine.id: 0 for machine in machines}
+    for _ in range(workers):
+        best = max(machines, key=lambda machine: machine.cores / (on[machine.id] + 1))
+        on[best.id] += 1
+    return on
+
+
+NOTE = Path("ray", "ray_current_cluster")
+ANSWER = 5.0  # seconds for a cluster to accept a connection
+
+
+def cluster_is_here() -> bool:
+    """Whether Ray would join a cluster without an address.
+
+    Only one that answers, and that this user started: Ray itself would also find other users' processes, and send them
+    this user's token.
+    """
+    if os.environ.get("RAY_ADDRESS"):
+        return True
+    note = _temporary() / NOTE
+    try:
+        host, _, port = note.read_text(encoding="utf-8").strip().rpartition(":")
+        own = not hasattr(os, "getuid") or note.stat().st_uid == os.getuid()
+        return own and answers(host, int(port)) is None
+    except (OSError, ValueError):
+        return False
+
+
+def answers(host: str, port: int) -> OSError | None:
+    """The error of a connection attempt; None where somebody answers."""
+    try:
+        socket.create_connection((host, port), ANSWER).close()
+    except OSError as error:
+        return error
+    return None
+
+
+def _temporary() -> Path:
+    """Ray's temporary folder."""
+    usual = "TMPDIR" if sys.platform.startswith("linux") else ""
+    return Path(os.environ.get("RAY_TMPDIR") or os.environ.get(usual) or "/tmp")  # noqa: S108 -- Ray's choice
+
+
 @contextmanager
 def connected(on: On) -> Iterator[Machines]:
     """Connect to the machines of `--on`; connected ones are used unchanged."""
@@ -179,16 +247,30 @@ def _ray(address: Address, *, start: bool) -> Any:
 
 
 def _connect(ray: Any, address: Address, *, start: bool) -> None:
-    if address.host is not None:
-        _check_answers(address)
-    where = _new() if start else {} if address.host is None else {"address": address.for_ray}
+    where: dict[str, Any] = {}
+    if start:  # a cluster on this machine alone
+        where = {"address": "local", "num_cpus": cores(), "object_store_memory": STORE, "include_dashboard": False}
+        # It uses the whole machine, as without Ray.
+        where |= {"_node_ip_address": "127.0.0.1", "_system_config": {"worker_niceness": 0}}
+    elif address.host is not None:
+        # Ray itself would try for a minute, with many messages.
+        error = answers(address.host, int(address.port or 0))
+        if error is not None:
+            port = "its client server, usually 10001" if address.client else "its head node, usually 6379"
+            expected = f"nobody answers there ({error.strerror or error}): expected a Ray cluster, at {port}"
+            raise RankwellError(f"{address}: {expected}") from error
+        where = {"address": f"{'ray://' if address.client else ''}{address.host}:{address.port}"}
     try:
         _join(ray, {**where, "log_to_driver": False, "logging_level": logging.ERROR})
     except SystemError:  # Ctrl-C
         raise
     except Exception as error:  # Ray raises ConnectionError, RuntimeError, ValueError, ... for connection problems
         what = "cannot be started" if start else "cannot be joined"
-        raise RankwellError(f"{address}: {what}: {_words(error)}") from error
+        root: BaseException = error
+        while isinstance(root.__cause__, Exception):
+            root = root.__cause__
+        reason = " ".join(str(root).split())[:300] or type(root).__name__
+        raise RankwellError(f"{address}: {what}: {reason}") from error
 
 
 def _join(ray: Any, how: dict[str, Any]) -> None:
@@ -201,42 +283,6 @@ def _join(ray: Any, how: dict[str, Any]) -> None:
         else:
             return
     ray.init(**how)
-
-
-def _new() -> dict[str, Any]:
-    """The settings of a new cluster on this machine alone."""
-    return {
-        "address": "local",
-        "num_cpus": cores(),
-        "object_store_memory": STORE,
-        "include_dashboard": False,
-        "_node_ip_address": "127.0.0.1",
-        "_system_config": {"worker_niceness": 0},  # use the whole machine, as without Ray
-    }
-
-
-def _check_answers(address: Address) -> None:
-    """Check that the cluster answers; Ray itself would try for a minute, with many messages."""
-    error = answers(str(address.host), int(address.port or 0))
-    if error is not None:
-        port = "its client server, usually 10001" if address.client else "its head node, usually 6379"
-        reason = error.strerror or str(error)
-        raise RankwellError(f"{address}: nobody answers there ({reason}): expected a Ray cluster, at {port}") from error
-
-
-def _machines(ray: Any) -> tuple[Machine, ...]:
-    return tuple(
-        Machine(node["NodeID"], node["NodeManagerAddress"], int(node["Resources"].get("CPU", 0)))
-        for node in ray.nodes()
-        if node["Alive"]
-    )
-
-
-def _words(error: Exception) -> str:
-    """The root cause in one line."""
-    while error.__cause__ is not None and isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 Chunk = TypeVar("Chunk")

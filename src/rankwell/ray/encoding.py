@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,11 +16,10 @@ from rankwell.core.arrays import Floats
 from rankwell.core.progress import SILENT, Progress
 from rankwell.models.base import Truncation, load_text_encoder
 from rankwell.models.base.tokens import Pair
-from rankwell.models.cross_encoder.ranking import CrossEncoder
-from rankwell.models.reranking.loading import load_scorer
+from rankwell.models.cross_encoder.ranking import CrossEncoder, load_scorer
 from rankwell.models.reranking.scores import Scorer
 from rankwell.ray.cluster import Machines, On, connected
-from rankwell.ray.worker import Work, added, cut_by
+from rankwell.ray.worker import Work
 from rankwell.ray.workers import Workers, chunked, rounds
 from rankwell.vectors import Encoder
 
@@ -49,17 +49,53 @@ def check_same(what: str, here: NamedModel, expected: str) -> None:
         )
 
 
+CUT = tuple(part.name for part in fields(Truncation))
+
+
+@contextmanager
+def growth(counter: Callable[[], Any], names: Sequence[str]) -> Iterator[dict[str, int]]:
+    """How much the numbers of a counter grow while the block runs; filled in at its end."""
+    before, grown = replace(counter()), dict[str, int]()
+    yield grown
+    grown.update({name: getattr(counter(), name) - getattr(before, name) for name in names})
+
+
+def add(counter: Any, counts: Mapping[str, int]) -> None:
+    """Add to the numbers of a counter."""
+    for name, count in counts.items():
+        setattr(counter, name, getattr(counter, name) + count)
+
+
 SETTINGS = ("pooling", "layer", "normalise", "precision", "query_prompt")
-A_THREAD = 16  # texts of a chunk
+A_THREAD = 16  # texts or pairs of a chunk
 
 
 @dataclass(frozen=True)
-class Encoding:
-    """Encode texts with a model that every worker has under the same name, or in the same folder."""
+class ModelTask(ABC):
+    """A task with a model that every worker has under the same name, or in the same folder."""
 
     model: str
     options: Mapping[str, Any]
     fingerprint: str
+
+    def open(self, threads: int) -> Work:
+        """Load the model, and check that it is the same."""
+        model, compute = self._load(threads)
+        check_same(self.model, model, self.fingerprint)
+
+        def work(inputs: Sequence[Any]) -> tuple[Floats, dict[str, int]]:
+            with growth(lambda: model.truncated, CUT) as cut:
+                return compute(inputs), cut
+
+        return work
+
+    @abstractmethod
+    def _load(self, threads: int) -> tuple[Any, Callable[[Any], Floats]]:
+        """The model, and its function from inputs to rows."""
+
+
+class Encoding(ModelTask):
+    """Encode texts."""
 
     @classmethod
     def like(cls, encoder: Encoder) -> Encoding:
@@ -67,40 +103,56 @@ class Encoding:
         options = {name: getattr(encoder, name) for name in SETTINGS}
         return cls(everywhere(encoder.model), options, encoder.fingerprint())
 
-    def open(self, threads: int) -> Work:
-        """Load the model, and check that it is the same."""
+    def _load(self, threads: int) -> tuple[Any, Callable[[Any], Floats]]:
         encoder = load_text_encoder(self.model, **self.options, threads=threads)
-        check_same(self.model, encoder, self.fingerprint)
-
-        def work(texts: list[str]) -> tuple[Floats, Truncation]:
-            with cut_by(encoder) as cut:
-                return encoder.encode(texts), cut
-
-        return work
+        return encoder, encoder.encode
 
     def describe(self, chunk: list[str]) -> str:
         """Describe the chunk by its first text."""
         return f'{len(chunk)} texts from "{chunk[0][:60]}"'
 
 
-@contextmanager
-def encoder_on(on: On, here: Encoder) -> Iterator[RemoteEncoder]:
-    """An encoder that runs on the workers of a cluster."""
-    with connected(on) as cluster, cluster.workers(Encoding.like(here)) as workers:
-        yield RemoteEncoder(workers, here)
+class PairScoring(ModelTask):
+    """Score pairs of query and document."""
+
+    def _load(self, threads: int) -> tuple[Any, Callable[[Any], Floats]]:
+        scorer = load_scorer(self.model, **self.options, threads=threads)
+        return scorer, scorer.logits
+
+    def describe(self, chunk: Sequence[Pair]) -> str:
+        """Describe the chunk by its first query."""
+        return f'{len(chunk)} pairs from the query "{chunk[0][0][:60]}"'
 
 
-class RemoteEncoder:
+class _RemoteModel:
+    """A model on workers that have its task loaded; `here` is the same model in this process."""
+
+    def __init__(self, workers: Workers, here: Encoder | Scorer) -> None:
+        self._workers = workers
+        self.truncated = Truncation()
+        self.at_once = rounds(workers.threads, A_THREAD)
+        self.fingerprint = here.fingerprint  # wherever it runs: cached scores are valid for both
+
+    def _rows(self, inputs: Sequence[Any], progress: Progress) -> Floats:
+        chunks = chunked(inputs, self._workers, A_THREAD)
+        found: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(chunks)
+        for number, (rows, cut) in self._workers.map(chunks):
+            found[number] = rows
+            add(self.truncated, cut)
+            progress.advance(len(rows))
+        return np.concatenate(found)
+
+
+class RemoteEncoder(_RemoteModel):
     """Encodes documents on workers that have its `Encoding` loaded; queries here, which is faster.
 
     The vectors are the same as without.
     """
 
     def __init__(self, workers: Workers, here: Encoder) -> None:
-        self._workers, self._here = workers, here
-        self.model, self.dimensions = here.model, here.dimensions
-        self.truncated = Truncation()
-        self.at_once = rounds(workers.threads, A_THREAD)
+        super().__init__(workers, here)
+        self._here, self.model, self.dimensions = here, here.model, here.dimensions
+        self.encode_queries = here.encode_queries
 
     def __getattr__(self, name: str) -> Any:
         """Other attributes are the encoder's settings, which are stored beside its vectors."""
@@ -108,78 +160,26 @@ class RemoteEncoder:
 
     def encode(self, texts: list[str], progress: Progress = SILENT) -> Floats:
         """One row per text, encoded as a document."""
-        chunks = chunked(texts, self._workers, A_THREAD) if texts else []
-        found: list[Floats] = [np.zeros((0, self.dimensions), dtype=np.float32)] * len(chunks)
-        for number, (vectors, cut) in self._workers.map(chunks):
-            found[number] = vectors
-            added(self.truncated, cut)
-            progress.advance(len(vectors))
-        return np.concatenate(found) if found else np.zeros((0, self.dimensions), dtype=np.float32)
-
-    def encode_queries(self, texts: list[str]) -> Floats:
-        """One row per query, encoded in this process."""
-        return self._here.encode_queries(texts)
-
-    def fingerprint(self) -> str:
-        """The model's fingerprint, wherever it runs."""
-        return self._here.fingerprint()
+        return self._rows(texts, progress) if texts else np.zeros((0, self.dimensions), dtype=np.float32)
 
 
-@dataclass(frozen=True)
-class PairScoring:
-    """Score pairs with a model that every worker has under the same name, or in the same folder."""
-
-    model: str
-    options: Mapping[str, Any]
-    fingerprint: str
-
-    def open(self, threads: int) -> Work:
-        """Load the model, and check that it is the same."""
-        scorer = load_scorer(self.model, **self.options, threads=threads)
-        check_same(self.model, scorer, self.fingerprint)
-
-        def work(pairs: Sequence[Pair]) -> tuple[Floats, Truncation]:
-            with cut_by(scorer) as cut:
-                return scorer.logits(pairs), cut
-
-        return work
-
-    def describe(self, chunk: Sequence[Pair]) -> str:
-        """Describe the chunk by its first query."""
-        return f'{len(chunk)} pairs from the query "{chunk[0][0][:60]}"'
-
-
-class RemoteScorer:
+class RemoteScorer(_RemoteModel):
     """A `Scorer` that runs on workers."""
 
     def __init__(self, workers: Workers, here: Scorer) -> None:
-        self._workers, self._here = workers, here
-        self.truncated = Truncation()
-        self.at_once = rounds(workers.threads, A_THREAD)
+        super().__init__(workers, here)
+        self._here, self.scores, self.probabilities = here, here.scores, here.probabilities
 
     def logits(self, pairs: Sequence[Pair], progress: Progress = SILENT) -> Floats:
         """A row of logits for each pair."""
-        if not pairs:
-            return self._here.logits(pairs)
-        chunks = chunked(pairs, self._workers, A_THREAD)
-        found: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(chunks)
-        for number, (logits, cut) in self._workers.map(chunks):
-            found[number] = logits
-            added(self.truncated, cut)
-            progress.advance(len(logits))
-        return np.concatenate(found)
+        return self._rows(pairs, progress) if pairs else self._here.logits(pairs)
 
-    def scores(self, logits: Floats) -> Floats:
-        """One score per pair to rank by."""
-        return self._here.scores(logits)
 
-    def probabilities(self, scores: Floats) -> Floats:
-        """The scores as probabilities of relevance."""
-        return self._here.probabilities(scores)
-
-    def fingerprint(self) -> str:
-        """The model's fingerprint, wherever it runs: cached scores are valid for both."""
-        return self._here.fingerprint()
+@contextmanager
+def encoder_on(on: On, here: Encoder) -> Iterator[RemoteEncoder]:
+    """An encoder that runs on the workers of a cluster."""
+    with connected(on) as cluster, cluster.workers(Encoding.like(here)) as workers:
+        yield RemoteEncoder(workers, here)
 
 
 def rerank_pairs_on(cluster: Machines, reranker: CrossEncoder, run: Run) -> Run:

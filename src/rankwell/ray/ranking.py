@@ -1,8 +1,8 @@
-"""Rank many queries on a cluster, in chunks of queries."""
+"""Rank and re-rank many queries on a cluster, in chunks of queries, with a model of any family."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -10,14 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwell.core import Document, Queries, Query, Run, Stage
+from rankwell.core import Document, ParameterError, Queries, Query, RankwellError, Run, Stage
 from rankwell.core.arrays import Floats, Integers, strings
 from rankwell.core.progress import SILENT, Progress
 from rankwell.index import SearchIndex, open_index, scheme_of
+from rankwell.models.cross_encoder.ranking import CrossEncoder
+from rankwell.models.parade.ranking import Parade
 from rankwell.models.reranking.reranker import Reranker
+from rankwell.models.reranking.scores import Tally
 from rankwell.pipelines import RankerOptions, RerankOptions
-from rankwell.ray.cluster import On, connected, in_order
-from rankwell.ray.encoding import check_same, everywhere
+from rankwell.ray.cluster import Machines, On, connected, in_order, worker_address
+from rankwell.ray.encoding import add, check_same, everywhere, growth, rerank_pairs_on
 from rankwell.ray.worker import Work
 
 CHUNKS = 16  # chunks per worker: enough that none waits long for the last
@@ -92,14 +95,8 @@ def of_run(run: Run, reranker: Reranker, queries: Queries, workers: int) -> Iter
         read = chain.from_iterable(
             (*ranking.docnos[: reranker.k].tolist(), *reranker.also_reads(qid)) for qid, ranking in rankings
         )
-        yield RunPart(asked, found, dict(_texts(dict.fromkeys(read), run.documents or {})))
-
-
-def _texts(docnos: Iterable[str], documents: Mapping[str, Document]) -> Iterator[tuple[str, Document]]:
-    for docno in docnos:
-        document = documents.get(docno)
-        if document is not None:
-            yield docno, document
+        texts = {docno: (run.documents or {}).get(docno) for docno in dict.fromkeys(read)}
+        yield RunPart(asked, found, {docno: text for docno, text in texts.items() if text is not None})
 
 
 @dataclass(frozen=True)
@@ -163,3 +160,88 @@ def rank_on(on: On, task: RankTask, queries: Queries, progress: Progress = SILEN
             progress.advance(len(columns.qids))
             found.append(columns)
     return joined(found, queries)
+
+
+TALLIED = ("documents", "pairs", "kept", "empty")
+
+
+@dataclass(frozen=True)
+class Reranking:
+    """A re-ranking task without an index: the texts come with the queries."""
+
+    stage: Reranker
+    fingerprint: str
+
+    @classmethod
+    def of(cls, reranker: Reranker) -> Reranking:
+        """The task that does the same as this re-ranker."""
+        stage = reranker.changed(index=None, model=everywhere(str(reranker.model)), tally=Tally())
+        return cls(stage, stage.fingerprint())
+
+    def open(self, threads: int) -> Work:
+        """Load the model, and check that it is the same."""
+        stage = self.stage.changed(threads=threads, quiet=True)
+        stage.check()
+        check_same(str(stage.model), stage, self.fingerprint)
+
+        def work(part: RunPart) -> tuple[RunColumns, dict[str, int]]:
+            with growth(lambda: stage.tally, TALLIED) as counts:
+                return RunColumns.of(stage.apply(part.run())), counts
+
+        return work
+
+    def describe(self, chunk: RunPart) -> str:
+        """Describe the chunk by its queries."""
+        return str(chunk)
+
+
+def rerank_queries_on(cluster: Machines, reranker: Reranker, run: Run) -> Run:
+    """Re-rank on the workers of a cluster, query by query; the run is the same as without."""
+    if run.queries is None:
+        raise RankwellError("re-ranking: expected a run with its queries, found one without their texts")
+    with_texts = run if reranker.index is None else replace(run, documents=reranker.index.documents)
+    found = []
+    with (
+        cluster.workers(Reranking.of(reranker)) as workers,
+        Progress("re-ranking", unit="queries", total=len(run.qids), quiet=reranker.quiet) as progress,
+    ):
+        for columns, counts in in_order(workers.map(of_run(with_texts, reranker, run.queries, workers.count))):
+            progress.advance(len(columns.qids))
+            add(reranker.tally, counts)
+            found.append(columns)
+    return joined(found, run.queries, with_texts.documents)
+
+
+@dataclass(frozen=True)
+class RerankOn(Stage):
+    """A re-ranker that runs on the workers of a cluster. The run is the same as without."""
+
+    reranker: Reranker
+    on: On = field(default="ray", compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.on, str):
+            worker_address(self.on)
+
+    @property
+    def k(self) -> int:
+        """Number of documents to re-rank per query."""
+        return self.reranker.k
+
+    def check(self) -> None:
+        """Refuse what the re-ranker refuses, and a model that is not a name or a folder: workers could not load it."""
+        if not isinstance(self.reranker.model, str):
+            expected = "a name or a folder, for workers to load"
+            raise ParameterError("model", expected=expected, found=self.reranker.model)
+        self.reranker.check()
+
+    def fingerprint(self) -> str:
+        """The re-ranker's fingerprint: the place of the work does not matter."""
+        return self.reranker.fingerprint()
+
+    def apply(self, run: Run) -> Run:
+        """Re-rank the top: pair by pair where the model scores pairs, else query by query."""
+        with connected(self.on) as cluster:
+            if isinstance(self.reranker, CrossEncoder) and not isinstance(self.reranker, Parade):
+                return rerank_pairs_on(cluster, self.reranker, run)
+            return rerank_queries_on(cluster, self.reranker, run)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from rankwell.ray.encoding import everywhere
 from rankwell.ray.worker import Work
 from rankwell.ray.workers import LATER
 from rankwell.studies import Cell, CellStore
-from rankwell.studies.run.workers import check_inputs, check_libraries, libraries
+from rankwell.studies.run.runner import check_inputs, check_libraries, libraries
 from rankwell.training import Search, Searched
 from rankwell.training.families import kind_named
 from rankwell.training.search import CellKey
@@ -117,7 +116,7 @@ class StudyCells:
         """Check that folder and libraries are the same."""
         check_shared(self.cells, self.sign)
         check_libraries(self.libraries)
-        with contextlib.suppress(OSError):  # relative paths in a study must mean the same there
+        with suppress(OSError):  # relative paths in a study must mean the same there
             os.chdir(self.begun_in)
         # Scores are cached on the worker: SQLite's locks are unreliable on shared file systems.
         store = CellStore(self.cells, scores=True)
@@ -144,7 +143,7 @@ class CellsOn:
         """Each cell as it is finished; none starts before those that it needs."""
         given: list[Cell] = []
         missing = {cell.key for cell in cells}
-        with contextlib.ExitStack() as stack:
+        with ExitStack() as stack:
             folder = store.folder.resolve()
             sign = stack.enter_context(signed(folder))
             task = StudyCells(folder, sign, Path.cwd(), libraries())

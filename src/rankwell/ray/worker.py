@@ -1,17 +1,19 @@
-"""Workers, tasks and outcomes: the worker's side, and the interface for distributing work."""
+"""Workers, tasks and outcomes: the worker's side, and crews of workers in this process or on a Ray cluster."""
 
 from __future__ import annotations
 
 import logging
+import re
+import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from logging.handlers import BufferingHandler
 from typing import Any, Protocol
 
 from rankwell import __version__
 from rankwell.core import RankwellError
-from rankwell.models.base import Truncation
 
 
 @dataclass(frozen=True)
@@ -70,81 +72,38 @@ class Worker:
         """Load the task; refuse where the caller has another version of Rankwell."""
         if version != __version__:
             return Failed(f"expected Rankwell {version} as here, found {__version__}", final=True)
-        with _noted() as notes:
-            try:
-                self._work = task.open(threads)
-            except RankwellError as error:
-                return Failed(str(error), final=True, notes=tuple(notes))
-            except Exception as error:  # noqa: BLE001 -- whatever it is, the caller must get it
-                return Failed(_told(error), notes=tuple(notes))
-        return Done(None, tuple(notes))
+
+        def load() -> None:
+            self._work = task.open(threads)
+
+        return _outcome_of(load)
 
     def run(self, chunk: Any) -> Done | Failed:
         """Process a chunk and return its outcome."""
-        with _noted() as notes:
-            try:
-                if self._work is None:
-                    return Failed("expected a worker with its task loaded, found one without")
-                value = self._work(chunk)
-            except RankwellError as error:
-                return Failed(str(error), final=True, notes=tuple(notes))
-            except Exception as error:  # noqa: BLE001 -- as above
-                return Failed(_told(error), notes=tuple(notes))
-        return Done(value, tuple(notes))
+        if self._work is None:
+            return Failed("expected a worker with its task loaded, found one without")
+        return _outcome_of(partial(self._work, chunk))
 
 
-class _Notes(logging.Handler):
-    """Collects log messages, which nobody would see on a worker."""
-
-    def __init__(self, said: list[str]) -> None:
-        super().__init__(logging.WARNING)
-        self._said = said
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._said.append(record.getMessage())
-
-
-@contextmanager
-def _noted() -> Iterator[list[str]]:
-    """Collect Rankwell's warnings while the block runs."""
-    said: list[str] = []
-    logger, handler = logging.getLogger(LOGGER), _Notes(said)
+def _outcome_of(do: Callable[[], Any]) -> Done | Failed:
+    """The result or the error, with Rankwell's warnings meanwhile, which nobody would see on a worker."""
+    logger, handler = logging.getLogger(LOGGER), BufferingHandler(sys.maxsize)
+    handler.setLevel(logging.WARNING)
     before = logger.propagate
     logger.addHandler(handler)
     logger.propagate = False
+    outcome: Done | Failed
     try:
-        yield said
+        outcome = Done(do())
+    except RankwellError as error:
+        outcome = Failed(str(error), final=True)
+    except Exception as error:  # noqa: BLE001 -- whatever it is, the caller must get it
+        first = (str(error).splitlines() or [""])[0]
+        outcome = Failed(f"{type(error).__name__}: {first}" if first else type(error).__name__)
     finally:
         logger.removeHandler(handler)
         logger.propagate = before
-
-
-def _told(error: Exception) -> str:
-    first = (str(error).splitlines() or [""])[0]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
-
-
-class Cutting(Protocol):
-    """A scorer or an encoder that counts truncated text."""
-
-    @property
-    def truncated(self) -> Truncation:
-        """How much text was truncated so far."""
-
-
-@contextmanager
-def cut_by(model: Cutting) -> Iterator[Truncation]:
-    """The text that a model truncates while the block runs; filled in at its end."""
-    before, cut = replace(model.truncated), Truncation()
-    yield cut
-    for part in fields(Truncation):
-        setattr(cut, part.name, getattr(model.truncated, part.name) - getattr(before, part.name))
-
-
-def added(together: Truncation, more: Truncation) -> None:
-    """Add a count to a total."""
-    for part in fields(Truncation):
-        setattr(together, part.name, getattr(together, part.name) + getattr(more, part.name))
+    return replace(outcome, notes=tuple(record.getMessage() for record in handler.buffer))
 
 
 Ticket = Hashable
@@ -234,3 +193,111 @@ class InProcess:
         self._tickets += 1
         self._waiting.append((self._tickets, worker, task, chunk))
         return self._tickets
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A node of the cluster, with its cores."""
+
+    id: str
+    host: str
+    cores: int
+
+
+@dataclass(frozen=True)
+class WorkerSlot:
+    """A place for one worker: machine and threads."""
+
+    machine: Machine
+    threads: int
+
+
+LONGEST_REASON = 300
+DEATHS = {
+    "worker process has died": "its process has died (killed by somebody, or for want of memory)",
+    "node has died": "its machine is gone",
+}
+MISSING = re.compile(r"No module named '(?P<name>[\w.]+)'")
+MEMORY = "it ran out of memory (fewer threads or workers need less)"
+
+
+class RayCrew:
+    """Workers in places of a cluster that this process is connected to."""
+
+    def __init__(self, ray: Any, places: Sequence[WorkerSlot]) -> None:
+        self._ray = ray
+        self._places = list(places)
+        self._actor = ray.remote(Worker)
+        self._workers: dict[str, tuple[Any, WorkerSlot]] = {}
+        self._owner: dict[Any, str] = {}  # by Ray reference, in the order of submission
+        self._named = 0
+
+    def hire(self, task: Task) -> dict[str, Ticket]:
+        """Start an actor in every place."""
+        return dict(self._hire(place, task) for place in self._places)
+
+    def rehire(self, worker: str, task: Task) -> tuple[str, Ticket] | None:
+        """Start another actor on the same machine, if it still exists."""
+        _, place = self._workers.pop(worker)
+        alive = {node["NodeID"] for node in self._ray.nodes() if node["Alive"]}
+        return self._hire(place, task) if place.machine.id in alive else None
+
+    def submit(self, worker: str, chunk: Any) -> Ticket:
+        """Send a chunk to a worker."""
+        actor, _ = self._workers[worker]
+        return self._given(worker, actor.run.remote(chunk))
+
+    def wait(self, seconds: float) -> Sequence[tuple[Ticket, Outcome]]:
+        """The outcomes that have arrived."""
+        done, _ = self._ray.wait(list(self._owner), num_returns=1, timeout=seconds)
+        return [(reference, self._outcome(reference)) for reference in done]
+
+    def dismiss(self, worker: str) -> None:
+        """Kill the worker: one that is only unreachable must not run beside its successor."""
+        actor, _ = self._workers[worker]
+        self._owner = {reference: owner for reference, owner in self._owner.items() if owner != worker}
+        self._ray.kill(actor)
+
+    def threads(self, worker: str) -> int:
+        """The number of threads of its place."""
+        return self._workers[worker][1].threads
+
+    def close(self) -> None:
+        """Stop all actors."""
+        for worker in list(self._workers):
+            self.dismiss(worker)
+        self._workers.clear()
+
+    def _hire(self, place: WorkerSlot, task: Task) -> tuple[str, Ticket]:
+        here = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(place.machine.id, soft=False)
+        actor = self._actor.options(num_cpus=place.threads, max_restarts=0, scheduling_strategy=here).remote()
+        self._named += 1
+        name = f"worker {self._named} on {place.machine.host}"
+        self._workers[name] = (actor, place)
+        return name, self._given(name, actor.open.remote(task, place.threads, __version__))
+
+    def _given(self, worker: str, reference: Any) -> Ticket:
+        self._owner[reference] = worker
+        return reference  # type: ignore[no-any-return]  # Ray's references are hashable
+
+    def _outcome(self, reference: Any) -> Outcome:
+        del self._owner[reference]
+        try:
+            found: Outcome = self._ray.get(reference)
+        except self._ray.exceptions.OutOfMemoryError:
+            return Lost(MEMORY)
+        except self._ray.exceptions.RayError as error:
+            return Lost(_reason(error))
+        return found
+
+
+def _reason(error: Exception) -> str:
+    """Ray's long message as one line."""
+    message = " ".join(str(error).split())
+    for sign, meaning in DEATHS.items():
+        if sign in message:
+            return meaning
+    missing = MISSING.search(message)
+    if missing:
+        return f"expected Rankwell and what it needs on that machine too, found no module {missing['name']}"
+    return message if len(message) <= LONGEST_REASON else message[:LONGEST_REASON] + "..."

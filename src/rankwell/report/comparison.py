@@ -6,19 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rankwell.evaluation.answer_types import AnswerType
-from rankwell.evaluation.classification import auc, roc_curve, score_distribution
 from rankwell.evaluation.comparison import Comparison
 from rankwell.evaluation.evaluation import Evaluation
-from rankwell.evaluation.judged import Judged, Values
+from rankwell.evaluation.judged import Values
 from rankwell.evaluation.measures import MFR, Measure
-from rankwell.evaluation.query_groups import Groups, by_answer_type, by_length
+from rankwell.evaluation.query_groups import AnswerType, Groups, by_answer_type, by_length
+from rankwell.evaluation.run_analysis import auc, roc_curve, score_distribution, top_grades
 from rankwell.evaluation.significance import mark
-from rankwell.evaluation.top import top_grades
 from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart, Text
 from rankwell.report.pictures import Line, Picture, bars, differences, lines, spread, stacked_bars
-from rankwell.report.renderers import Marked, cell_text
-from rankwell.report.table import Cell, Column, Table
+from rankwell.report.table import Cell, Column, Marked, Table, cell_text
 
 FIRST_RANKS = (1, 2, 3, 5, 10, 20, 50, 100)  # the last rank of each group of first relevant documents
 ROC_POINTS = 200
@@ -48,8 +45,14 @@ def shown_measure(comparison: Comparison) -> Measure | None:
 
 def first_relevant(comparison: Comparison, rel: int = 1) -> Picture:
     """Histogram of the first relevant document's rank, in groups of ranks."""
-    labels = _rank_names()
-    counts = {run: _first_ranks(judged, rel) for run, judged in comparison.judged.items()}
+    labels = [
+        str(last) if last - before == 1 else f"{before + 1}-{last}"
+        for before, last in zip((0, *FIRST_RANKS), FIRST_RANKS, strict=False)
+    ]
+    labels.append(f"below {FIRST_RANKS[-1]} or none")
+    first: Measure = MFR(cutoff=FIRST_RANKS[-1], rel=rel)
+    groups = {run: np.searchsorted(FIRST_RANKS, first(judged)) for run, judged in comparison.judged.items()}
+    counts = {run: np.bincount(of, minlength=len(labels)).astype(float).tolist() for run, of in groups.items()}
     return bars(labels, counts, title="Rank of the first relevant document", x="queries")
 
 
@@ -101,61 +104,34 @@ def group_picture(comparison: Comparison, measure: Measure, groups: Groups, titl
     return bars(labels, series, title=title, x=f"{measure} (queries in brackets)", digits=3)
 
 
-def known_groups(groups: Mapping[str, tuple[str, ...]], qids: tuple[str, ...]) -> Groups:
-    """The groups without unjudged queries, and without empty groups."""
-    judged = set(qids)
-    kept = {name: tuple(qid for qid in members if qid in judged) for name, members in groups.items()}
-    return {name: members for name, members in kept.items() if members}
-
-
 def _mean(values: Values) -> float:
     """The mean of the finite values."""
     there = values[np.isfinite(values)]
     return float(there.mean()) if len(there) else float("nan")
 
 
-def _rank_names() -> list[str]:
-    names = [
-        str(last) if last - before == 1 else f"{before + 1}-{last}"
-        for before, last in zip((0, *FIRST_RANKS), FIRST_RANKS, strict=False)
-    ]
-    return [*names, f"below {FIRST_RANKS[-1]} or none"]
-
-
-def _first_ranks(judged: Judged, rel: int) -> list[float]:
-    first: Measure = MFR(cutoff=FIRST_RANKS[-1], rel=rel)
-    groups = np.searchsorted(FIRST_RANKS, first(judged))
-    return [float(count) for count in np.bincount(groups, minlength=len(FIRST_RANKS) + 1)]
-
-
 DIGITS = 4
 COULD_BE = "What judging the unjudged documents could lead to"
 
 
+def _words(*names: str) -> list[Column]:
+    return [Column(name, "left") for name in names]
+
+
+def _figures(*names: str) -> list[Column]:
+    return [Column(name, digits=DIGITS) for name in names]
+
+
 RUN = (
-    Column("run", "left"),
-    Column("mean", digits=DIGITS),
-    Column("from", digits=DIGITS),
-    Column("to", digits=DIGITS),
-    Column("difference", digits=DIGITS),
-    Column("diff. from", digits=DIGITS),
-    Column("diff. to", digits=DIGITS),
-    Column("p", digits=DIGITS),
-    Column("mark", "left"),
-    Column("effect", digits=2),
-    Column("wins/ties/losses", "left"),
-    Column("judged@10", digits=2),
-    Column("queries"),
+    *_words("run"),
+    *_figures("mean", "from", "to", "difference", "diff. from", "diff. to", "p"),
+    *(Column("mark", "left"), Column("effect", digits=2), Column("wins/ties/losses", "left")),
+    *(Column("judged@10", digits=2), Column("queries")),
 )
 # Support: the judged share of the top 10, the unjudged documents in it, and the number of queries.
 SUPPORT = (Column("judged@10", digits=2), Column("unjudged"), Column("queries"))
-BOUNDS = (
-    Column("measure", "left"),
-    Column("worst case", digits=DIGITS),
-    Column("unjudged as not relevant", digits=DIGITS),
-    Column("best case", digits=DIGITS),
-)
-ENDS = (Column("worst case", digits=DIGITS), Column("best case", digits=DIGITS))
+BOUNDS = (*_words("measure"), *_figures("worst case", "unjudged as not relevant", "best case"))
+ENDS = _figures("worst case", "best case")
 TREATED = {"zero": "", "remove": "; unjudged documents removed", "bounds": "; unjudged documents not relevant"}
 
 
@@ -163,11 +139,11 @@ def comparison_table(comparison: Comparison, marks: str = "stars") -> Table:
     """A row for every measure and run: mean, difference to the baseline, intervals, p-value, wins and losses."""
     bounded = bool(comparison.evaluations[comparison.baseline].bounds)
     rows = [
-        [str(measure), *_row(comparison, measure, run, marks), *(_ends(comparison, measure, run) if bounded else ())]
+        [str(measure), *_row(comparison, measure, run, marks), *(found.mean_bounds(measure) if bounded else ())]
         for measure in comparison.measures
-        for run in comparison.evaluations
+        for run, found in comparison.evaluations.items()
     ]
-    return Table(_title(comparison), [Column("measure", "left"), *RUN, *(ENDS if bounded else ())], rows)
+    return Table(_title(comparison), [*_words("measure"), *RUN, *(ENDS if bounded else ())], rows)
 
 
 def measure_tables(comparison: Comparison, marks: str = "stars") -> list[Table]:
@@ -184,7 +160,7 @@ def measure_tables(comparison: Comparison, marks: str = "stars") -> list[Table]:
 
 def compact_table(comparison: Comparison, marks: str = "stars") -> Table:
     """One row a run, one column a measure, with the marks of significance behind the means."""
-    columns = [Column("run", "left"), *(Column(str(measure), "left") for measure in comparison.measures)]
+    columns = _words("run", *map(str, comparison.measures))
     rows: list[list[Cell]] = [
         [run, *(_marked(comparison, run, measure, marks) for measure in comparison.measures)]
         for run in comparison.evaluations
@@ -206,7 +182,7 @@ def grades_table(comparison: Comparison, depth: int = 10) -> Table:
 def evaluation_table(evaluations: Mapping[str, Evaluation]) -> Table:
     """One row a run: its means, how much of its top 10 is judged, and the number of queries."""
     measures = next(iter(evaluations.values())).measures
-    columns = [Column("run", "left"), *(Column(str(measure), digits=DIGITS) for measure in measures), *SUPPORT]
+    columns = [*_words("run"), *_figures(*map(str, measures)), *SUPPORT]
     rows: list[list[Cell]] = [
         [run, *(found.mean(measure) for measure in measures), *_support(found)] for run, found in evaluations.items()
     ]
@@ -220,7 +196,7 @@ def bounds_table(evaluations: Mapping[str, Evaluation]) -> Table:
         for measure in found.measures:
             worst, best = found.mean_bounds(measure)
             rows.append([run, str(measure), worst, found.mean(measure), best, *_support(found)])
-    return Table(COULD_BE, [Column("run", "left"), *BOUNDS, *SUPPORT], rows)
+    return Table(COULD_BE, [*_words("run"), *BOUNDS, *SUPPORT], rows)
 
 
 def per_query_bounds_table(evaluations: Mapping[str, Evaluation]) -> Table:
@@ -231,13 +207,13 @@ def per_query_bounds_table(evaluations: Mapping[str, Evaluation]) -> Table:
             for measure, ends in found.bounds.items():
                 middle = float(found.array(measure)[place])
                 rows.append([qid, run, str(measure), float(ends.worst[place]), middle, float(ends.best[place])])
-    return Table(COULD_BE, [Column("query", "left"), Column("run", "left"), *BOUNDS], rows)
+    return Table(COULD_BE, [*_words("query", "run"), *BOUNDS], rows)
 
 
 def per_query_table(evaluations: Mapping[str, Evaluation]) -> Table:
     """A row for every query and run."""
     measures = next(iter(evaluations.values())).measures
-    columns = [Column("query", "left"), Column("run", "left"), *(Column(str(m), digits=DIGITS) for m in measures)]
+    columns = [*_words("query", "run"), *_figures(*map(str, measures))]
     rows: list[list[Cell]] = [
         [qid, run, *(float(found.array(measure)[place]) for measure in measures)]
         for place, qid in enumerate(next(iter(evaluations.values())).qids)
@@ -253,10 +229,6 @@ def _title(comparison: Comparison) -> str:
 
 def _support(found: Evaluation) -> tuple[Cell, ...]:
     return (found.judged_share, found.unjudged_on_top, found.queries)
-
-
-def _ends(comparison: Comparison, measure: Measure, run: str) -> tuple[float, float]:
-    return comparison.evaluations[run].mean_bounds(measure)
 
 
 def _row(comparison: Comparison, measure: Measure, run: str, marks: str) -> list[Cell]:
@@ -331,13 +303,11 @@ def _verdict(comparison: Comparison, marks: str) -> list[Part]:
 def _by_group(
     comparison: Comparison, texts: Mapping[str, str], answer_types: Mapping[str, AnswerType | None] | None
 ) -> list[Part]:
-    measure, qids = shown_measure(comparison), comparison.evaluations[comparison.baseline].qids
+    """Pictures by groups of the judged queries."""
+    measure, qids = shown_measure(comparison), set(comparison.evaluations[comparison.baseline].qids)
     if measure is None:
         return []
-    lengths = known_groups(by_length(texts), qids)
-    types = known_groups(by_answer_type(texts, answer_types), qids)
-    return [
-        Heading("Kinds of queries"),
-        *([PicturePart(group_picture(comparison, measure, lengths, "By query length"))] if lengths else []),
-        *([PicturePart(group_picture(comparison, measure, types, "By answer type"))] if types else []),
-    ]
+    judged = {qid: text for qid, text in texts.items() if qid in qids}
+    both = {"By query length": by_length(judged), "By answer type": by_answer_type(judged, answer_types)}
+    drawn = [group_picture(comparison, measure, groups, title) for title, groups in both.items() if groups]
+    return [Heading("Kinds of queries"), *map(PicturePart, drawn)]

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
+
+from rankwell.core import Document
+
+# Counts the tokens of each of several texts, without the special ones.
+CountTokens: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
+SHOWN_IDS = 5
 
 
 @dataclass(frozen=True)
@@ -63,12 +71,7 @@ class Lengths:
 
     def as_dict(self, limit: int | None = None) -> dict[str, Any]:
         """The statistics by name, and the distribution of lengths."""
-        figures: dict[str, Any] = {
-            "count": self.count,
-            "mean": self.mean,
-            "median": self.median,
-            "max": self.largest,
-        }
+        figures: dict[str, Any] = {"count": self.count, "mean": self.mean, "median": self.median, "max": self.largest}
         if limit is not None:
             figures |= {"limit": limit, "over_limit": self.over(limit), "percent_over_limit": self.percent_over(limit)}
         return figures | {"lengths": list(self.values), "counts": list(self.counts)}
@@ -121,6 +124,14 @@ class FieldTally:
     titles_beside: Counter[int] = field(default_factory=Counter)
     beside_title: int = 0
     shorter_than_title: int = 0
+
+    def compare_with_title(self, text: str, tokens: int, title: str | None, title_tokens: int) -> None:
+        """Compare a text's length with the title's, if there is one."""
+        self.with_title[title_tokens + tokens] += 1
+        if title is not None:
+            self.titles_beside[title_tokens] += 1
+            self.beside_title += 1
+            self.shorter_than_title += len(text.strip()) < len(title.strip())
 
     def finished(self, name: str, *, with_tokens: bool) -> FieldStatistics:
         """The statistics of the counted field."""
@@ -216,3 +227,64 @@ def year_of(metadata: Mapping[str, Any]) -> int | None:
         if found:
             return int(found[1])
     return None
+
+
+# Enough texts for a tokenizer to use all cores, few enough for the memory.
+BATCH = 256
+
+
+class DocumentTally:
+    """Counts over the documents while they are read."""
+
+    def __init__(self, judged: AbstractSet[str], count_tokens: CountTokens | None) -> None:
+        self.documents = 0
+        self.empty = 0
+        self.empty_examples: list[str] = []
+        self.found: set[str] = set()
+        self.fields: defaultdict[str, FieldTally] = defaultdict(FieldTally)
+        self.years: Counter[int] = Counter()
+        self.duplicates = DuplicateTally()
+        self._judged = judged
+        self._count_tokens = count_tokens
+
+    def read(self, documents: Iterable[Document]) -> None:
+        """Count all documents, in batches for the tokenizer."""
+        rest = iter(documents)
+        while batch := list(islice(rest, BATCH)):
+            filled = [{name: text for name, text in document.fields.items() if text.strip()} for document in batch]
+            tokens = self._tokens(filled)
+            for document, texts in zip(batch, filled, strict=True):
+                self._add(document, texts, {name: next(tokens) for name in texts})
+
+    def _tokens(self, filled: Sequence[dict[str, str]]) -> Iterator[int]:
+        """Token counts of all texts of the batch, one after the other; zeros without a tokenizer."""
+        texts = [text for of_document in filled for text in of_document.values()]
+        if self._count_tokens is None:
+            return iter([0] * len(texts))
+        counts = self._count_tokens(texts) if texts else []
+        return (int(count) for _, count in zip(texts, counts, strict=True))
+
+    def _add(self, document: Document, texts: dict[str, str], tokens: dict[str, int]) -> None:
+        self.documents += 1
+        judged = document.id in self._judged
+        if judged:
+            self.found.add(document.id)
+        all_words: list[str] = []
+        for name, text in texts.items():
+            words = text.lower().split()
+            all_words += words
+            tally = self.fields[name]
+            tally.words[len(words)] += 1
+            tally.tokens[tokens[name]] += 1
+            if judged:
+                tally.judged[document.id] = tokens[name]
+            if name != TITLE:
+                tally.compare_with_title(text, tokens[name], texts.get(TITLE), tokens.get(TITLE, 0))
+        if all_words:
+            self.duplicates.add(document.id, all_words)
+        else:
+            self.empty += 1
+            self.empty_examples += [document.id] if len(self.empty_examples) < SHOWN_IDS else []
+        year = year_of(document.metadata) if document.metadata else None
+        if year is not None:
+            self.years[year] += 1

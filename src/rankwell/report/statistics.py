@@ -1,10 +1,10 @@
-"""Statistics of a collection as numbers, tables, pictures and a page."""
+"""Statistics of a collection, its queries and judgments, as numbers, tables, pictures and a page."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -12,112 +12,158 @@ from typing import Any
 
 from rankwell.core import Document, ParameterError, Query
 from rankwell.report.document_statistics import (
+    SHOWN_IDS,
     TITLE,
+    CountTokens,
+    DocumentTally,
     DuplicateStatistics,
-    DuplicateTally,
     FieldStatistics,
     FieldTally,
     Lengths,
     YearStatistics,
+    crossed,
     main_field,
-    year_of,
 )
 from rankwell.report.html import Page
 from rankwell.report.pictures import Picture
-from rankwell.report.query_statistics import (
-    SHOWN_IDS,
-    CountTokens,
-    JudgmentStatistics,
-    PairStatistics,
-    QueryStatistics,
-    all_pairs,
-    field_groups,
-    judged_documents,
-    judged_pairs,
-    judgment_statistics,
-    query_statistics,
-)
-from rankwell.report.statistics_page import statistics_page, statistics_pictures
-from rankwell.report.statistics_tables import statistics_tables
+from rankwell.report.statistics_page import statistics_page, statistics_pictures, statistics_tables
 from rankwell.report.table import Table
 
-# Enough texts for a tokenizer to use all cores, few enough for the memory.
-BATCH = 256
+
+@dataclass(frozen=True)
+class QueryStatistics:
+    """The queries of a collection; lengths are by the name of the text (`query`, `question`, ...).
+
+    `without_judgments` and `without_query` are None where there are no judgments at all to compare with.
+    """
+
+    queries: int
+    words: Mapping[str, Lengths]
+    tokens: Mapping[str, Lengths] | None
+    without_judgments: int | None
+    without_judgments_examples: tuple[str, ...]
+    without_query: int | None
+    without_query_examples: tuple[str, ...]
 
 
-class DocumentTally:
-    """Counts over the documents while they are read."""
-
-    def __init__(self, judged: AbstractSet[str], count_tokens: CountTokens | None) -> None:
-        self.documents = 0
-        self.empty = 0
-        self.empty_examples: list[str] = []
-        self.found: set[str] = set()
-        self.fields: defaultdict[str, FieldTally] = defaultdict(FieldTally)
-        self.years: Counter[int] = Counter()
-        self.duplicates = DuplicateTally()
-        self._judged = judged
-        self._count_tokens = count_tokens
-
-    def read(self, documents: Iterable[Document]) -> None:
-        """Count all documents, in batches for the tokenizer."""
-        for batch in _batches(documents):
-            filled = [{name: text for name, text in document.fields.items() if text.strip()} for document in batch]
-            tokens = self._tokens(filled)
-            for document, texts in zip(batch, filled, strict=True):
-                self._add(document, texts, {name: next(tokens) for name in texts})
-
-    def _tokens(self, filled: Sequence[dict[str, str]]) -> Iterator[int]:
-        """Token counts of all texts of the batch, one after the other; zeros without a tokenizer."""
-        texts = [text for of_document in filled for text in of_document.values()]
-        if self._count_tokens is None:
-            return iter([0] * len(texts))
-        counts = self._count_tokens(texts) if texts else []
-        return (int(count) for _, count in zip(texts, counts, strict=True))
-
-    def _add(self, document: Document, texts: dict[str, str], tokens: dict[str, int]) -> None:
-        self.documents += 1
-        judged = document.id in self._judged
-        if judged:
-            self.found.add(document.id)
-        all_words: list[str] = []
-        for name, text in texts.items():
-            words = text.lower().split()
-            all_words += words
-            tally = self.fields[name]
-            tally.words[len(words)] += 1
-            tally.tokens[tokens[name]] += 1
-            if judged:
-                tally.judged[document.id] = tokens[name]
-            if name != TITLE:
-                _compare_with_title(tally, text, tokens[name], texts.get(TITLE), tokens.get(TITLE, 0))
-        if all_words:
-            self.duplicates.add(document.id, all_words)
-        else:
-            self._add_empty(document.id)
-        year = year_of(document.metadata) if document.metadata else None
-        if year is not None:
-            self.years[year] += 1
-
-    def _add_empty(self, docno: str) -> None:
-        self.empty += 1
-        if len(self.empty_examples) < SHOWN_IDS:
-            self.empty_examples.append(docno)
+def query_statistics(
+    queries: Mapping[str, Query],
+    judgments: Mapping[str, Mapping[str, int]] | None,
+    count_tokens: CountTokens | None,
+) -> QueryStatistics:
+    """Statistics of all texts of all queries."""
+    texts: dict[str, list[str]] = {}
+    for query in queries.values():
+        for name, text in query.texts.items():
+            texts.setdefault(name, []).append(text)
+    silent = [qid for qid in queries if not (judgments or {}).get(qid)]
+    orphans = [qid for qid, grades in (judgments or {}).items() if grades and qid not in queries]
+    known = judgments is not None
+    return QueryStatistics(
+        queries=len(queries),
+        words={name: Lengths.of(Counter(len(text.split()) for text in of)) for name, of in texts.items()},
+        tokens={name: Lengths.of(Counter(count_tokens(of))) for name, of in texts.items()} if count_tokens else None,
+        without_judgments=len(silent) if known else None,
+        without_judgments_examples=tuple(silent[:SHOWN_IDS]) if known else (),
+        without_query=len(orphans) if known else None,
+        without_query_examples=tuple(orphans[:SHOWN_IDS]),
+    )
 
 
-def _compare_with_title(tally: FieldTally, text: str, tokens: int, title: str | None, title_tokens: int) -> None:
-    """Compare a text's length with the title's, if there is one."""
-    tally.with_title[title_tokens + tokens] += 1
-    if title is not None:
-        tally.titles_beside[title_tokens] += 1
-        tally.beside_title += 1
-        tally.shorter_than_title += len(text.strip()) < len(title.strip())
+@dataclass(frozen=True)
+class JudgmentStatistics:
+    """Statistics of judgments. `documents` counts distinct judged documents, `found` those in the collection."""
+
+    judgments: int
+    grades: Mapping[int, int]
+    per_topic: Mapping[str, Mapping[int, int]]
+    documents: int
+    found: int
+    missing_examples: tuple[str, ...]
+
+    @property
+    def missing(self) -> int:
+        """Number of judged documents that are not in the collection."""
+        return self.documents - self.found
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    rest = iter(documents)
-    while batch := list(islice(rest, BATCH)):
-        yield batch
+def judged_documents(judgments: Mapping[str, Mapping[str, int]]) -> dict[str, None]:
+    """The ids of all judged documents, each once, in the order in which they were judged."""
+    return dict.fromkeys(docno for grades in judgments.values() for docno in grades)
+
+
+def judgment_statistics(judgments: Mapping[str, Mapping[str, int]], found: AbstractSet[str]) -> JudgmentStatistics:
+    """Statistics of the judgments; `found` are the judged documents in the collection."""
+    judged = judged_documents(judgments)
+    per_topic = {qid: dict(sorted(Counter(grades.values()).items())) for qid, grades in judgments.items() if grades}
+    balance: Counter[int] = Counter()
+    for grades in per_topic.values():
+        balance.update(grades)
+    missing = (docno for docno in judged if docno not in found)
+    return JudgmentStatistics(
+        judgments=balance.total(),
+        grades=dict(sorted(balance.items())),
+        per_topic=per_topic,
+        documents=len(judged),
+        found=len(found),
+        missing_examples=tuple(islice(missing, SHOWN_IDS)),
+    )
+
+
+# [CLS] query [SEP] document [SEP]
+SPECIAL_TOKENS = 3
+
+
+@dataclass(frozen=True)
+class PairStatistics:
+    """Tokens of pairs of a query and the named fields of a document.
+
+    With judgments (`judged`) these are the judged pairs, each once; without any, every query is paired with every
+    document. Documents that have none of the fields are left out.
+    """
+
+    fields: tuple[str, ...]
+    tokens: Lengths
+    judged: bool
+
+    @property
+    def name(self) -> str:
+        """The texts of a pair, such as "query + title + abstract"."""
+        return " + ".join(("query", *self.fields))
+
+
+def judged_pairs(
+    groups: Sequence[tuple[str, ...]],
+    query_tokens: Mapping[str, int],
+    judgments: Mapping[str, Mapping[str, int]],
+    fields: Mapping[str, FieldTally],
+) -> list[PairStatistics]:
+    """Tokens of the judged pairs whose query and document are both there, given the tokens of each query."""
+    found = []
+    for group in groups:
+        tallies = [fields[name].judged for name in group]
+        occurrences: Counter[int] = Counter()
+        for qid in judgments.keys() & query_tokens.keys():
+            for docno in judgments[qid]:
+                parts = [tally[docno] for tally in tallies if docno in tally]
+                if parts:
+                    occurrences[query_tokens[qid] + sum(parts) + SPECIAL_TOKENS] += 1
+        found.append(PairStatistics(group, Lengths.of(occurrences), judged=True))
+    return found
+
+
+def all_pairs(
+    groups: Sequence[tuple[str, ...]], query_tokens: Mapping[str, int], fields: Mapping[str, FieldTally]
+) -> list[PairStatistics]:
+    """Tokens of every query with every document, computed from the distinct lengths."""
+    asked = Lengths.of(Counter(query_tokens.values()))
+    found = []
+    for group in groups:
+        last = fields[group[-1]]
+        # A document without the last field is still read by its title, where that belongs to the group.
+        documents = last.tokens if len(group) == 1 else last.with_title + (fields[TITLE].tokens - last.titles_beside)
+        found.append(PairStatistics(group, crossed(asked, Lengths.of(documents), SPECIAL_TOKENS), judged=False))
+    return found
 
 
 @dataclass(frozen=True)
@@ -154,8 +200,10 @@ class CollectionStatistics:
 
     def as_dict(self) -> dict[str, Any]:
         """All statistics as JSON values."""
-        plain = asdict(self, dict_factory=_json_keys)
-        plain["fields"] = [self._field_dict(field) for field in self.fields]
+        plain = asdict(self, dict_factory=lambda items: {name: _text_keys(value) for name, value in items})
+        for of_field, field in zip(plain["fields"], self.fields, strict=True):
+            of_field["words"] = field.words.as_dict()
+            of_field["tokens"] = field.tokens and field.tokens.as_dict(self.token_limit)
         plain["pairs"] = [
             {"name": pair.name, "judged": pair.judged, "tokens": pair.tokens.as_dict(self.token_limit)}
             for pair in self.pairs
@@ -172,11 +220,6 @@ class CollectionStatistics:
     def to_json(self) -> str:
         """`as_dict` as text."""
         return json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-    def _field_dict(self, field: FieldStatistics) -> dict[str, Any]:
-        lengths: dict[str, Lengths | None] = {"words": field.words, "tokens": field.tokens}
-        limits = {"words": None, "tokens": self.token_limit}
-        return asdict(field) | {kind: of and of.as_dict(limits[kind]) for kind, of in lengths.items()}
 
 
 def collection_statistics(
@@ -201,7 +244,9 @@ def collection_statistics(
     main = main_field(fields)
     pairs: list[PairStatistics] = []
     if count_tokens is not None and queries:
-        groups = field_groups(TITLE in tally.fields, main)
+        # The main field alone and after the title, or only the title.
+        alone = [(name,) for name in (main or TITLE,) if name in tally.fields]
+        groups = [*alone, *([(TITLE, main)] if main is not None and TITLE in tally.fields else [])]
         counted = count_tokens([query.text(query_field) for query in queries.values()])
         query_tokens = dict(zip(queries, counted, strict=True))
         pairs = (
@@ -226,10 +271,6 @@ def collection_statistics(
     )
 
 
-def _json_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A dictionary whose inner dictionaries have text for keys, as JSON wants years and grades."""
-    return {name: _text_keys(value) for name, value in items}
-
-
 def _text_keys(value: Any) -> Any:
+    """A dictionary with text for keys, as JSON wants years and grades; any other value as it is."""
     return {str(key): _text_keys(inner) for key, inner in value.items()} if isinstance(value, dict) else value

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rankwell.evaluation.comparison import BASELINE, Sweep
 from rankwell.evaluation.measures import Measure
 from rankwell.evaluation.significance import mark
-from rankwell.evaluation.sweep import BASELINE, Sweep
 from rankwell.report.comparison import DIGITS
 from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart
 from rankwell.report.pictures import Line, Picture, lines
@@ -36,7 +37,8 @@ def sweep_table(found: Sweep, marks: str = "stars") -> Table:
 def sweep_pictures(found: Sweep) -> dict[str, Picture]:
     """For every measure the difference to the baseline with its band, and all measures' means in one picture."""
     points = list(found.points)
-    pictures = {f"difference-{name_of(measure)}": _difference(found, measure) for measure in found.comparison.measures}
+    names = {measure: re.sub(r"[\W_]", "-", str(measure)) for measure in found.comparison.measures}  # of files
+    pictures = {f"difference-{name}": _difference(found, measure) for measure, name in names.items()}
     means = [
         Line(str(measure), points, [found.mean(point, measure) for point in points])
         for measure in found.comparison.measures
@@ -53,11 +55,6 @@ def sweep_page(found: Sweep, title: str, command: str | None = None, marks: str 
         *map(PicturePart, sweep_pictures(found).values()),
     ]
     return Page(title, parts, command)
-
-
-def name_of(measure: Measure) -> str:
-    """A measure's name as a file name."""
-    return "".join(char if char.isalnum() else "-" for char in str(measure))
 
 
 def _difference(found: Sweep, measure: Measure) -> Picture:

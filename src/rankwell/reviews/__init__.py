@@ -12,33 +12,15 @@ from rankwell.reviews.build import (
     split_reviews,
     write_collection,
 )
-from rankwell.reviews.finding import (
-    CandidateSource,
-    FoundStudy,
-    LocalSource,
-    PubMedSource,
-    StudyFinder,
-    open_local,
-    read_decisions,
-    write_ambiguous,
-)
-from rankwell.reviews.matching import (
-    MatchingRule,
-    StudyComparison,
-    StudyMatch,
-    Verdict,
-    comparable_authors,
-    comparable_title,
-    gestalt,
-)
+from rankwell.reviews.finding import CandidateSource, PubMedSource, StudyFinder, open_local, read_decisions
+from rankwell.reviews.matching import MatchingRule, StudyMatch, Verdict, comparable_authors, comparable_title, gestalt
 from rankwell.reviews.pubmed.answers import AnswerCache
-from rankwell.reviews.pubmed.client import EUtilities
-from rankwell.reviews.pubmed.ranker import PubMedRanker, top_share
+from rankwell.reviews.pubmed.client import EUtilities, PubMedRanker, top_share
 from rankwell.reviews.pubmed.transport import Account, SearchResult
 from rankwell.reviews.references import parse_nbib, read_nbib, read_references, write_nbib
 from rankwell.reviews.review_files import ListedStudy, Review, read_reviews
 from rankwell.reviews.ris import Reference, parse_ris, read_ris, write_ris
-from rankwell.reviews.statistics import ReviewStatistics, review_statistics
+from rankwell.reviews.statistics import review_statistics
 
 __all__ = [
     "Account",
@@ -46,18 +28,14 @@ __all__ = [
     "BuildSettings",
     "CandidateSource",
     "EUtilities",
-    "FoundStudy",
     "ListedStudy",
-    "LocalSource",
     "MatchingRule",
     "PubMedRanker",
     "PubMedSource",
     "Reference",
     "Review",
     "ReviewCollection",
-    "ReviewStatistics",
     "SearchResult",
-    "StudyComparison",
     "StudyFinder",
     "StudyMatch",
     "Verdict",
@@ -79,7 +57,6 @@ __all__ = [
     "review_statistics",
     "split_reviews",
     "top_share",
-    "write_ambiguous",
     "write_collection",
     "write_nbib",
     "write_ris",

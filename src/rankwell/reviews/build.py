@@ -6,8 +6,7 @@ import csv
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from rankwell.collections import write_documents, write_qrels
 from rankwell.collections.formats.delimited import write_table
 from rankwell.collections.formats.jsonl import write_json_rows
 from rankwell.core import Document, Judgments, ParameterError, RankwellError, atomic_write, fingerprint
-from rankwell.core.judgments import Judgment
 from rankwell.report import Column, Table
 from rankwell.reviews.finding import AMBIGUOUS, DECIDED, FoundStudy, StudyFinder, write_ambiguous, write_decisions
 from rankwell.reviews.matching import Verdict
@@ -110,15 +108,10 @@ class ReviewCollection:
 
     def judgments(self, split: str) -> Judgments:
         """Review -> document -> 1 or 0, of one split."""
-        rows = (
-            Judgment(review, docno, label)
-            for review, grades in self.labels.items()
-            if self.splits[review] == split
-            for docno, label in grades.items()
-        )
-        return Judgments(rows)
+        own = {review: grades for review, grades in self.labels.items() if self.splits[review] == split}
+        return Judgments.from_dict(own)
 
-    @cached_property
+    @property
     def verdicts(self) -> Counter[Verdict]:
         """Number of studies by verdict: found, not found, ambiguous."""
         return Counter(study.match.verdict for study in self.studies)
@@ -127,9 +120,9 @@ class ReviewCollection:
         """Number of reviews, rows and relevant rows of each split."""
         found = {}
         for split in SPLITS:
-            own = [grades for review, grades in self.labels.items() if self.splits[review] == split]
-            rows = sum(map(len, own))
-            found[split] = {"reviews": len(own), "rows": rows, "relevant": sum(sum(of.values()) for of in own)}
+            own = self.judgments(split)
+            relevant = sum(sum(grades.values()) for grades in own.values())
+            found[split] = {"reviews": len(own), "rows": own.count, "relevant": relevant}
         return found
 
 
@@ -184,13 +177,7 @@ def verdict_table(built: ReviewCollection) -> Table:
 
 def split_table(built: ReviewCollection) -> Table:
     """Number of reviews, rows and relevant rows of each split."""
-    columns = [
-        Column("split", "left"),
-        Column("reviews"),
-        Column("rows"),
-        Column("relevant"),
-        Column("% relevant", digits=1),
-    ]
+    columns = [Column("split", "left"), *map(Column, ("reviews", "rows", "relevant")), Column("% relevant", digits=1)]
     counts = built.counts()
     together = {name: sum(of[name] for of in counts.values()) for name in ("reviews", "rows", "relevant")}
     rows = [
@@ -210,10 +197,10 @@ def check_folder(folder: Path) -> None:
     """Raise an error if the folder holds files that no build writes."""
     if folder.is_file():
         raise RankwellError(f"{folder}: expected a folder for the collection, found a file")
-    strangers = sorted({file.name for file in folder.iterdir()} - OURS) if folder.is_dir() else []
-    strangers = [name for name in strangers if not name.startswith(".")]
-    if strangers:
-        raise RankwellError(f"{folder}: expected an empty folder or an earlier build, found {strangers[0]!r} in it")
+    names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
+    stranger = next((name for name in names if name not in OURS and not name.startswith(".")), None)
+    if stranger is not None:
+        raise RankwellError(f"{folder}: expected an empty folder or an earlier build, found {stranger!r} in it")
 
 
 def write_collection(
@@ -282,44 +269,25 @@ def _as_beir(article: Document) -> Document:
 def _report(built: ReviewCollection) -> list[tuple[Any, ...]]:
     rows = []
     for found in built.studies:
-        match, pmid = found.match, found.match.article.id if found.match.article else ""
-        kept = "yes" if pmid in built.labels.get(found.review.id, {}) else "no"
-        study = match.study
-        rows.append(
-            (
-                found.review.id,
-                found.label,
-                study.title,
-                study.year or "",
-                study.authors,
-                match.verdict,
-                match.reason,
-                pmid,
-                kept,
-            )
-        )
+        match, review = found.match, found.review.id
+        pmid = match.article.id if match.article else ""
+        kept = "yes" if pmid in built.labels.get(review, {}) else "no"
+        study = (match.study.title, match.study.year or "", match.study.authors)
+        rows.append((review, found.label, *study, match.verdict, match.reason, pmid, kept))
     return rows
 
 
 def _manifest(built: ReviewCollection, finder: StudyFinder, given: Mapping[str, Any]) -> dict[str, Any]:
-    settings, rule = built.settings, finder.rule
     return {
         "made_by": f"rankwell {__version__}",
         "input": dict(given),
         "source": finder.source.described(),
         "rule": {
             "candidates": finder.candidates,
-            "same_title": rule.same_title,
-            "near_title": rule.near_title,
-            "same_authors": rule.same_authors,
+            **asdict(finder.rule),
             "decisions": len(finder.decisions or {}),
         },
-        "settings": {
-            "fewest": settings.fewest,
-            "needs_abstract": settings.needs_abstract,
-            "shares": list(settings.shares),
-            "seed": settings.seed,
-        },
+        "settings": {**asdict(built.settings), "shares": list(built.settings.shares)},
         "studies": {str(verdict): built.verdicts[verdict] for verdict in Verdict},
         "included_and_excluded": built.conflicts,
         "reviews": {"kept": len(built.reviews), "documents": len(built.documents), "examples": len(built.examples)},

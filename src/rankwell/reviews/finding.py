@@ -66,10 +66,9 @@ class LocalSource:
     def candidates(self, titles: Sequence[str], most: int = CANDIDATES) -> list[list[Document]]:
         """The first articles for each title, best match first."""
         hits = self.index.search(list(titles), most, TITLES_ONLY)
-        documents = self.index.documents
-        docnos = hits.docnos.tolist()
-        bounds = hits.offsets.tolist()
-        return [[documents[docno] for docno in docnos[start:end]] for start, end in pairwise(bounds)]
+        documents, docnos = self.index.documents, hits.docnos.tolist()
+        bounds = pairwise(hits.offsets.tolist())
+        return [[documents[docno] for docno in docnos[start:end]] for start, end in bounds]
 
     def fetch(self, ids: Sequence[str]) -> dict[str, Document]:
         """PMID -> article, without missing ones."""
@@ -125,19 +124,10 @@ def write_ambiguous(path: Path | str, matches: Iterable[tuple[str, int, StudyMat
     """A row for each candidate of each ambiguous study (with its review and label); `decision` is left empty."""
     rows = (
         (
-            "",
-            review,
-            label,
-            match.study.title,
-            match.study.year or "",
-            match.study.authors,
-            match.reason,
-            near.candidate.id,
-            near.candidate.fields.get("title", ""),
-            near.candidate.metadata.get("year", ""),
-            near.candidate.metadata.get("authors", ""),
-            f"{near.title:.4f}",
-            "" if near.authors is None else f"{near.authors:.4f}",
+            *("", review, label, match.study.title, match.study.year or "", match.study.authors, match.reason),
+            *(near.candidate.id, near.candidate.fields.get("title", "")),
+            *(near.candidate.metadata.get(name, "") for name in ("year", "authors")),
+            *(f"{near.title:.4f}", "" if near.authors is None else f"{near.authors:.4f}"),
         )
         for review, label, match in matches
         for near in match.near
@@ -156,11 +146,10 @@ def decisions_in(folder: Path, given: Path | None = None) -> dict[tuple[str, str
 
     The build overwrites that table, so its decisions are read first. Later ones win.
     """
-    files = [folder / DECIDED, folder / AMBIGUOUS]
-    found: dict[tuple[str, str], str] = {}
-    for file in [*(file for file in files if file.is_file()), *([given] if given else [])]:
-        found |= read_decisions(file)
-    return found
+    decisions: dict[tuple[str, str], str] = {}
+    for file in (folder / DECIDED, folder / AMBIGUOUS):
+        decisions |= read_decisions(file) if file.is_file() else {}
+    return decisions | (read_decisions(given) if given else {})
 
 
 def read_decisions(path: Path | str) -> dict[tuple[str, str], str]:
@@ -219,18 +208,13 @@ class StudyFinder:
         listed = [(review, study, label) for review in reviews for study, label in review.studies]
         for start in range(0, len(listed), AT_ONCE):
             some = listed[start : start + AT_ONCE]
-            searched = [study for review, study, _ in some if self._decided(review, study) is None]
-            found = iter(
-                self.source.candidates([study.title for study in searched], self.candidates) if searched else []
-            )
-            for review, study, label in some:
-                decided = self._decided(review, study)
-                match = self.rule.decide(study, next(found)) if decided is None else self._as_decided(study, decided)
+            decided = [(self.decisions or {}).get(study_key(review.id, study)) for review, study, _ in some]
+            titles = [study.title for (_, study, _), pmid in zip(some, decided, strict=True) if pmid is None]
+            candidates = iter(self.source.candidates(titles, self.candidates) if titles else [])
+            for (review, study, label), pmid in zip(some, decided, strict=True):
+                match = self.rule.decide(study, next(candidates)) if pmid is None else self._as_decided(study, pmid)
                 yield FoundStudy(review, label, match)
             progress.advance(len(some))
-
-    def _decided(self, review: Review, study: ListedStudy) -> str | None:
-        return (self.decisions or {}).get(study_key(review.id, study))
 
     def _as_decided(self, study: ListedStudy, pmid: str) -> StudyMatch:
         if not pmid:

@@ -58,7 +58,10 @@ def author_names(authors: str) -> list[str]:
     parts = [part.strip() for part in text.split(";") if part.strip(" ,.")]
     if len(parts) > 1 and all("," not in part or _is_surname_first(part) for part in parts):
         return parts
-    if len(parts) == 1 and _is_surname_first(parts[0]) and len(_capitalised(parts[0].partition(",")[0])) == 1:
+    surname = (
+        [word for word in parts[0].partition(",")[0].split() if not word.islower()] if parts else []
+    )  # no `van der`
+    if len(parts) == 1 and _is_surname_first(parts[0]) and len(surname) == 1:
         return parts
     return [name for part in parts for name in _by_commas(part)]
 
@@ -78,11 +81,6 @@ def _is_surname_first(part: str) -> bool:
     """`Antonicelli, Roberto` is one author; `Varma TR, Curzen P` are two."""
     before, _, after = part.partition(",")
     return bool(after.strip()) and "," not in after and not INITIALS.fullmatch(before.strip().rpartition(" ")[2])
-
-
-def _capitalised(text: str) -> list[str]:
-    """The words without particles such as `van der`."""
-    return [word for word in text.split() if not word.islower()]
 
 
 def _parts(name: str, *, full_names: bool) -> tuple[str, str]:
@@ -120,7 +118,7 @@ def _without_accents(text: str) -> str:
     return "".join(character for character in parts if not unicodedata.combining(character))
 
 
-kernels = Kernels("rankwell.reviews.gestalt_kernel")
+kernels = Kernels("rankwell.reviews.kernels")
 
 
 def gestalt(a: str, b: str) -> float:
@@ -193,19 +191,16 @@ class MatchingRule:
         """The candidate that is the study; several or nearly matching ones are ambiguous, for a person to decide."""
         if not comparable_title(study.title):
             return StudyMatch(study, Verdict.MISSING, "the study has no title", ())
-        compared = sorted(
-            (self.compare(study, candidate) for candidate in candidates),
-            key=lambda comparison: (comparison.same, comparison.title, comparison.agrees),
-            reverse=True,
-        )
-        near = tuple(comparison for comparison in compared if comparison.title > self.near_title)
-        same = [comparison for comparison in near if comparison.same]
+        compared = [self.compare(study, candidate) for candidate in candidates]
+        compared.sort(key=lambda one: (one.same, one.title, one.agrees), reverse=True)
+        near = tuple(one for one in compared if one.title > self.near_title)
+        same = [one for one in near if one.same]
         if same:
             return self._chosen(study, same, near)
         if near:
             return StudyMatch(study, Verdict.AMBIGUOUS, self._doubt(near[0]), near)
         if compared:
-            best = max(comparison.title for comparison in compared)
+            best = max(one.title for one in compared)
             return StudyMatch(study, Verdict.MISSING, f"the most similar of {len(compared)} titles has {best:.2f}", ())
         return StudyMatch(study, Verdict.MISSING, "the search found nothing", ())
 
@@ -213,12 +208,10 @@ class MatchingRule:
         self, study: ListedStudy, same: Sequence[StudyComparison], near: tuple[StudyComparison, ...]
     ) -> StudyMatch:
         """The most similar one. Of several equally similar ones the one whose year and authors agree, if it is one."""
-        best = [comparison for comparison in same if comparison.title == same[0].title]
-        if len(best) > 1:
-            best = [comparison for comparison in best if comparison.agrees]
+        equal = [one for one in same if one.title == same[0].title]
+        best = [one for one in equal if one.agrees or len(equal) == 1]
         if len(best) != 1:
-            count = sum(comparison.title == same[0].title for comparison in same)
-            return StudyMatch(study, Verdict.AMBIGUOUS, f"{count} articles have equally similar titles", near)
+            return StudyMatch(study, Verdict.AMBIGUOUS, f"{len(equal)} articles have equally similar titles", near)
         reason = f"title {best[0].title:.2f}"
         if best[0].title <= self.same_title:
             reason += f", same year, authors {best[0].authors:.2f}"

@@ -5,25 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rankwell.core import FormatError, RankwellError, atomic_write
-from rankwell.core.errors import Phrase
+from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.reviews import ris
 from rankwell.reviews.matching import author_names
-from rankwell.reviews.ris import (
-    Reference,
-    Tagged,
-    bibliography_text,
-    checked_text,
-    doi_in,
-    exact_date,
-    lines_of,
-    looks_like_ris,
-    parse_ris,
-    tagged_values,
-    year_in,
-)
+from rankwell.reviews.ris import Reference, Tagged, doi_in, exact_date, year_in
 
 LINE = re.compile(r"^([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)$")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -38,28 +26,12 @@ def looks_like_nbib(text: str) -> bool:
 def read_nbib(path: Path | str, encoding: str | None = None) -> list[Reference]:
     """Read the references of a file in MEDLINE's format."""
     expected = "MEDLINE's format, whose records start with `PMID- `"
-    return parse_nbib(checked_text(Path(path), encoding, looks_like_nbib, expected))
+    return parse_nbib(ris.checked_text(Path(path), encoding, looks_like_nbib, expected))
 
 
 def parse_nbib(text: str) -> list[Reference]:
-    """Parse the references of a text in MEDLINE's format."""
-    return [reference_of(record) for record in nbib_records(text)]
-
-
-def nbib_records(text: str) -> Iterator[Tagged]:
-    """The records with all their tags; each starts with its PMID."""
-    record: Tagged | None = None
-    for number, tag, value in tagged_values(text.removeprefix("\ufeff"), LINE):
-        if tag == "PMID":
-            if record is not None:
-                yield record
-            record = Tagged(number, [(tag, value)])
-        elif record is not None and tag:
-            record.values.append((tag, value))
-        elif record is not None and value.strip():
-            record.continued(value)
-    if record is not None:
-        yield record
+    """Parse the references of a text in MEDLINE's format; each begins with its PMID."""
+    return [reference_of(record) for record in ris.tagged_records(text, LINE, "PMID")]
 
 
 def reference_of(record: Tagged) -> Reference:
@@ -76,16 +48,14 @@ def reference_of(record: Tagged) -> Reference:
         doi=doi,
         pmid=record.first("PMID"),
         keywords=tuple(record.all("OT")),
-        more=tuple((tag, value) for tag, value in record.values if value and tag not in TAKEN),
+        more=record.others(TAKEN),
         source="nbib",
     )
 
 
 def write_nbib(path: Path | str, references: Iterable[Reference]) -> None:
     """Write the references as UTF-8; records start with a PMID, which may be empty."""
-    with atomic_write(path) as file:
-        for reference in references:
-            file.write(nbib_text(reference).encode())
+    ris.write_lines(path, references, nbib_text)
 
 
 def nbib_text(reference: Reference) -> str:
@@ -107,7 +77,7 @@ def nbib_text(reference: Reference) -> str:
         *(("OT", keyword) for keyword in reference.keywords),
         *more,
     ]
-    return f"PMID- {reference.pmid}\n" + lines_of(pairs, "{:<4}- {}") + "\n"
+    return f"PMID- {reference.pmid}\n" + ris.lines_of(pairs, "{:<4}- {}") + "\n"
 
 
 def _date(published: str) -> str:
@@ -145,9 +115,9 @@ def read_references(path: Path | str, encoding: str | None = None) -> list[Refer
     path = Path(path)
     if not path.is_file():
         raise RankwellError(f"{path}: no such file")
-    text = bibliography_text(path, encoding)
-    if looks_like_ris(text):
-        return parse_ris(text)
+    text = ris.bibliography_text(path, encoding)
+    if ris.looks_like_ris(text):
+        return ris.parse_ris(text)
     if looks_like_nbib(text):
         return parse_nbib(text)
     return _table(path, text)

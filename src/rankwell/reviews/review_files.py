@@ -12,9 +12,8 @@ import orjson
 from rankwell.collections.formats.delimited import header, table_rows
 from rankwell.collections.lines import head, whole_text
 from rankwell.collections.reading import Reading
-from rankwell.core import FormatError, RankwellError
-from rankwell.core.errors import Phrase
-from rankwell.reviews.ris import Reference, exact_date, read_ris, year_in
+from rankwell.core.errors import FormatError, Phrase, RankwellError
+from rankwell.reviews.ris import exact_date, read_ris, year_in
 
 
 class ListedStudy(NamedTuple):
@@ -61,12 +60,10 @@ COLUMNS = {
     "authors": ("authors", "study_authors", "author"),
     "label": ("label", "included", "label_included", "decision"),
 }
-NEEDED = ("title", "label")
 LABELS = {
     **dict.fromkeys(("1", "1.0", "included", "include", "yes", "true", "relevant"), 1),
     **dict.fromkeys(("0", "0.0", "excluded", "exclude", "no", "false", "irrelevant"), 0),
 }
-DELIMITERS = (",", "\t", ";")
 
 
 def read_reviews(path: Path | str, reading: Reading | None = None) -> list[Review]:
@@ -107,8 +104,8 @@ def _json_reviews(path: Path, reading: Reading) -> Iterator[Review]:
             expected = "a title, and lists of included and excluded studies"
             reading.problems.add(FormatError(path, None, expected=f"{expected} in review {place}", found=row))
             continue
-        studies = [tuple(_study(path, study, place, reading) for study in of) for of in lists]
-        included, excluded = (tuple(study for study in of if study is not None) for of in studies)
+        studies = ((_study(path, study, place, reading) for study in of) for of in lists)
+        included, excluded = (tuple(filter(None, of)) for of in studies)
         identity = str(values.get("id") or f"review-{place}")
         yield Review(identity, " ".join(title.split()), included, excluded, exact_date(str(values.get("date") or "")))
 
@@ -141,10 +138,10 @@ def _study(path: Path, study: Any, place: int, reading: Reading) -> ListedStudy 
 
 def _table_reviews(path: Path, reading: Reading) -> list[Review]:
     start = head(path)
-    delimiter = max(DELIMITERS, key=lambda mark: len(header(start, mark)))
+    delimiter = max(",\t;", key=lambda mark: len(header(start, mark)))
     columns = header(start, delimiter)
-    missing = [name for name in NEEDED if not _named(dict.fromkeys(columns, "x"), COLUMNS).get(name)]
-    if missing or not _named(dict.fromkeys(columns, "x"), COLUMNS).keys() & {"review_id", "review_title"}:
+    known = _named(dict.fromkeys(columns, "x"), COLUMNS).keys()
+    if not known >= {"title", "label"} or not known & {"review_id", "review_title"}:
         expected = "the columns review_title, title, year, authors and label"
         raise FormatError(path, 1, expected=expected, found=Phrase(", ".join(columns)))
     found: dict[str, _Listed] = {}
@@ -185,20 +182,11 @@ def _ris_reviews(path: Path) -> Iterator[Review]:
     for folder in inner or [path]:
         files = sorted(folder.glob("*.ris"))
         included, excluded = (
-            tuple(
-                _reference_study(reference)
-                for file in files
-                if word in file.stem.lower()
-                for reference in read_ris(file)
-            )
-            for word in ("included", "excluded")
+            tuple(ListedStudy(of.title, of.year, "; ".join(of.authors)) for file in named for of in read_ris(file))
+            for named in ([file for file in files if word in file.stem.lower()] for word in ("included", "excluded"))
         )
         if not included and not excluded:
             raise RankwellError(f"{folder}: expected RIS files named included.ris and excluded.ris, found none")
         own = read_ris(folder / "review.ris") if (folder / "review.ris").is_file() else []
         title = own[0].title if own and own[0].title else folder.name
         yield Review(folder.name, title, included, excluded, own[0].date if own else "")
-
-
-def _reference_study(reference: Reference) -> ListedStudy:
-    return ListedStudy(reference.title, reference.year, "; ".join(reference.authors))

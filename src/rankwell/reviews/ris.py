@@ -5,51 +5,51 @@ from __future__ import annotations
 import codecs
 import gzip
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from rankwell.core import FormatError, RankwellError, atomic_write
 from rankwell.core.document import NOTHING, Document
 from rankwell.core.errors import Phrase
 
-MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
-@dataclass
-class Tagged:
-    """One record: its values with their tags in the order of the file, and the line in which it starts."""
-
-    line: int
-    values: list[tuple[str, str]] = field(default_factory=list)
+class Tagged(list[tuple[str, str]]):
+    """One record: its tags with their values, in the order of the file."""
 
     def all(self, *tags: str) -> list[str]:
         """The values of the first of these tags that has any."""
-        for tag in tags:
-            found = [value for own, value in self.values if own == tag and value]
-            if found:
-                return found
-        return []
+        by_tag = ([value for own, value in self if own == tag and value] for tag in tags)
+        return next(filter(None, by_tag), [])
 
     def first(self, *tags: str) -> str:
         """The first value of the first of these tags that has any, or an empty text."""
         return next(iter(self.all(*tags)), "")
 
-    def continued(self, line: str) -> None:
-        """Append a continuation line to the last value."""
-        tag, value = self.values[-1]
-        self.values[-1] = tag, f"{value} {line.strip()}".strip()
+    def others(self, taken: Collection[str]) -> tuple[tuple[str, str], ...]:
+        """The tags and values that have no field of their own."""
+        return tuple((tag, value) for tag, value in self if value and tag not in taken)
 
 
-def tagged_values(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str, str]]:
-    """Lines as (number, tag, value); a line without a tag has an empty one."""
-    for number, line in enumerate(text.splitlines(), 1):
-        found = pattern.match(line)
-        yield (number, found[1], found[2].strip()) if found else (number, "", line)
+def tagged_records(text: str, pattern: re.Pattern[str], start: str, end: str = "") -> Iterator[Tagged]:
+    """The records of a file of tagged lines; each begins with the tag `start`. Other lines continue the last value."""
+    record: Tagged | None = None
+    for line in text.removeprefix("\ufeff").splitlines():
+        tag, value = found.groups("") if (found := pattern.match(line)) else ("", line)
+        if record is not None and tag in {start, end} - {""}:
+            yield record
+            record = None
+        if tag == start:
+            record = Tagged([(tag, value.strip())])
+        elif record is not None and tag:
+            record.append((tag, value.strip()))
+        elif record is not None:
+            tag, before = record[-1]
+            record[-1] = tag, f"{before} {value.strip()}".strip()
+    if record is not None:
+        yield record
 
 
 def bibliography_text(path: Path, encoding: str | None = None) -> str:
@@ -64,27 +64,25 @@ def bibliography_text(path: Path, encoding: str | None = None) -> str:
         except (OSError, EOFError) as error:
             found = Phrase(f"one that is cut short or damaged ({error})")
             raise FormatError(path, None, expected="a whole gzip file", found=found) from error
-    marked = next((name for mark, name in MARKS.items() if content.startswith(mark)), None)
+    named = next((name for mark, name in MARKS.items() if content.startswith(mark)), encoding)
     try:
-        if marked or encoding:
-            return content.decode(marked or encoding or "utf-8")
-        try:
-            return content.decode("utf-8")
-        except UnicodeDecodeError:
-            return content.decode("cp1252", errors="replace")
+        return content.decode(named or "utf-8")
     except (UnicodeDecodeError, LookupError) as error:
-        expected = f"text in {marked or encoding}"
-        raise FormatError(path, None, expected=expected, found=Phrase(str(error))) from error
-
-
-def one_line(text: str) -> str:
-    """The text with all white space as single spaces."""
-    return " ".join(text.split())
+        if named is None:
+            return content.decode("cp1252", errors="replace")
+        raise FormatError(path, None, expected=f"text in {named}", found=Phrase(str(error))) from error
 
 
 def lines_of(pairs: Iterable[tuple[str, str]], line: str) -> str:
     """Tags and values as lines of a file, without empty values."""
-    return "".join(line.format(tag, one_line(value)) + "\n" for tag, value in pairs if value.strip())
+    return "".join(line.format(tag, " ".join(value.split())) + "\n" for tag, value in pairs if value.strip())
+
+
+def write_lines(path: Path | str, references: Iterable[Reference], write: Callable[[Reference], str]) -> None:
+    """Write the references as UTF-8, each as `write` puts it."""
+    with atomic_write(path) as file:
+        for reference in references:
+            file.write(write(reference).encode())
 
 
 def checked_text(path: Path, encoding: str | None, looks_right: Callable[[str], bool], expected: str) -> str:
@@ -97,6 +95,7 @@ def checked_text(path: Path, encoding: str | None, looks_right: Callable[[str], 
 
 
 DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>]+")
+METADATA = ("year", "date", "authors", "journal", "doi", "pmid", "url", "keywords")
 YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 
 
@@ -126,17 +125,8 @@ class Reference:
     def document(self, docno: str) -> Document:
         """The reference as a document with this id."""
         fields = {name: text for name in ("title", "abstract") if (text := getattr(self, name))}
-        values = {
-            "year": self.year,
-            "date": self.date,
-            "authors": "; ".join(self.authors),
-            "journal": self.journal,
-            "doi": self.doi,
-            "pmid": self.pmid,
-            "url": self.url,
-            "keywords": "; ".join(self.keywords),
-        }
-        known = {name: value for name, value in values.items() if value}
+        values = {name: getattr(self, name) for name in METADATA}
+        known = {name: "; ".join(of) if isinstance(of, tuple) else of for name, of in values.items() if of}
         return Document(docno, fields, known or NOTHING)
 
 
@@ -192,36 +182,12 @@ def read_ris(path: Path | str, encoding: str | None = None) -> list[Reference]:
 
 def parse_ris(text: str) -> list[Reference]:
     """Parse the references of a RIS text."""
-    return [reference_of(record) for record in ris_records(text)]
-
-
-def ris_records(text: str) -> Iterator[Tagged]:
-    """The records with all their tags."""
-    record: Tagged | None = None
-    for number, tag, value in tagged_values(text.removeprefix("\ufeff"), LINE):
-        if tag == "TY" and record is not None:  # without an end tag
-            yield record
-            record = None
-        if tag == "ER":
-            if record is not None:
-                yield record
-            record = None
-        elif tag == "TY":
-            record = Tagged(number, [(tag, value)])
-        elif record is not None and tag:
-            record.values.append((tag, value))
-        elif record is not None and value.strip():
-            record.continued(value)
-    if record is not None:
-        yield record
+    return [reference_of(record) for record in tagged_records(text, LINE, "TY", "ER")]
 
 
 def reference_of(record: Tagged) -> Reference:
     """The reference of a record's tags. Of two tags with the same meaning the usual one wins."""
-    title_tag = next((tag for tag in TITLES if record.first(tag)), "")
-    abstract_tag = next((tag for tag in ABSTRACTS if record.first(tag)), "")
-    journal_tag = next((tag for tag in JOURNALS if record.first(tag)), "")
-    taken = TAKEN | {title_tag, abstract_tag, journal_tag}
+    taken = TAKEN | {next((tag for tag in tags if record.first(tag)), "") for tags in (TITLES, ABSTRACTS, JOURNALS)}
     date = exact_date(record.first(*DATES))
     published = year_in(record.first("PY", "Y1") or record.first("DA"))
     return Reference(
@@ -236,16 +202,14 @@ def reference_of(record: Tagged) -> Reference:
         url=record.first("UR"),
         keywords=tuple(record.all("KW")),
         kind=record.first("TY") or "JOUR",
-        more=tuple((tag, value) for tag, value in record.values if value and tag not in taken),
+        more=record.others(taken),
         source="ris",
     )
 
 
 def write_ris(path: Path | str, references: Iterable[Reference]) -> None:
-    """Write the references as UTF-8."""
-    with atomic_write(path) as file:
-        for reference in references:
-            file.write(ris_text(reference).encode())
+    """Write the references as RIS in UTF-8."""
+    write_lines(path, references, ris_text)
 
 
 def ris_text(reference: Reference) -> str:
@@ -253,15 +217,12 @@ def ris_text(reference: Reference) -> str:
     more = reference.more if reference.source == "ris" else ()
     known = {tag for tag, _ in more}
     pmid = [("AN", f"PMID:{reference.pmid}")] if reference.pmid and "AN" not in known else []
-    dates = [
-        ("PY", str(reference.year or "")),
-        ("DA", reference.date.replace("-", "/") if "-" in reference.date else ""),
-    ]
     pairs = [
         ("TY", reference.kind),
         ("TI", reference.title),
         *(("AU", author) for author in reference.authors),
-        *dates,
+        ("PY", str(reference.year or "")),
+        ("DA", reference.date.replace("-", "/") if "-" in reference.date else ""),
         ("JO", reference.journal),
         ("AB", reference.abstract),
         ("DO", reference.doi),

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rankwell.collections import Collection, Reading
 from rankwell.core import Document, Judgments, ParameterError, Query
 from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart
 from rankwell.report.document_statistics import Lengths
 from rankwell.report.pictures import Picture, bars, histogram
-from rankwell.report.query_statistics import SPECIAL_TOKENS
+from rankwell.report.statistics import SPECIAL_TOKENS
 from rankwell.report.table import Cell
 
 ABSTRACTS = ("abstract", "text")  # BEIR calls it text
@@ -74,7 +74,7 @@ def review_statistics(
     judged = {docno for grades in judgments.values() for docno in grades}
     sizes = _document_sizes((document for document in documents if document.id in judged), count_tokens)
     asked = {qid: query.text() for qid, query in queries.items() if qid in judgments}
-    query_sizes = {qid: _Size(words, tokens) for qid, words, tokens in _sizes(asked, count_tokens)}
+    query_sizes = _sizes(asked, count_tokens)
     words: dict[str, Counter[int]] = {name: Counter() for name in (QUERY, TITLE, ABSTRACT)}
     tokens: dict[str, Counter[int]] = {name: Counter() for name in PAIRS}
     rows = relevant = missing = 0
@@ -92,8 +92,9 @@ def review_statistics(
                 read = [own[part].tokens for part in parts if part in own]
                 if read:
                     tokens[name][query.tokens + sum(read) + SPECIAL_TOKENS] += 1
+    studies = [grades.values() for grades in judgments.values() if grades]
     return ReviewStatistics(
-        reviews=sum(1 for grades in judgments.values() if grades),
+        reviews=len(studies),
         rows=rows,
         relevant=relevant,
         missing=missing,
@@ -101,10 +102,8 @@ def review_statistics(
         words={name: Lengths.of(of) for name, of in words.items()},
         tokens={name: Lengths.of(of) for name, of in tokens.items()} if count_tokens else None,
         token_limit=token_limit,
-        studies=Lengths.of(Counter(len(grades) for grades in judgments.values() if grades)),
-        relevant_studies=Lengths.of(
-            Counter(sum(grade > 0 for grade in grades.values()) for grades in judgments.values() if grades)
-        ),
+        studies=Lengths.of(Counter(map(len, studies))),
+        relevant_studies=Lengths.of(Counter(sum(grade > 0 for grade in grades) for grades in studies)),
     )
 
 
@@ -115,8 +114,7 @@ def judgments_of(collection: Collection, split: str = ALL, reading: Reading | No
     return Judgments(row for name in collection.splits for row in collection.judgments(name, reading).rows())
 
 
-@dataclass(frozen=True)
-class _Size:
+class _Size(NamedTuple):
     words: int
     tokens: int
 
@@ -132,14 +130,14 @@ def _document_sizes(documents: Iterable[Document], count_tokens: CountTokens | N
             abstract = next((document.fields[name] for name in ABSTRACTS if name in document.fields), "")
             texts |= {(document.id, TITLE): document.fields.get(TITLE, ""), (document.id, ABSTRACT): abstract}
         filled = {key: text for key, text in texts.items() if text.strip()}
-        for (docno, name), words, tokens in _sizes(filled, count_tokens):
-            found[docno][name] = _Size(words, tokens)
+        for (docno, name), size in _sizes(filled, count_tokens).items():
+            found[docno][name] = size
     return found
 
 
-def _sizes(texts: Mapping[T, str], count_tokens: CountTokens | None) -> Iterable[tuple[T, int, int]]:
+def _sizes(texts: Mapping[T, str], count_tokens: CountTokens | None) -> dict[T, _Size]:
     counted = count_tokens(list(texts.values())) if count_tokens else [0] * len(texts)
-    return ((key, len(text.split()), tokens) for (key, text), tokens in zip(texts.items(), counted, strict=True))
+    return {key: _Size(len(texts[key].split()), tokens) for key, tokens in zip(texts, counted, strict=True)}
 
 
 NO_TOKENIZER = "Token counts need a tokenizer: rankwell models add minilm-l6, or --tokenizer FOLDER."
@@ -171,41 +169,35 @@ def overview(statistics: ReviewStatistics) -> Table:
 
 def lengths(statistics: ReviewStatistics) -> Table:
     """A table of words and tokens per part of a row, and of studies per review."""
-    columns = [
-        Column("what", "left"),
-        Column("unit", "left"),
-        Column("mean", digits=1),
-        Column("median", digits=1),
-        Column("largest"),
-        Column(f"% over {statistics.token_limit}", digits=1),
+    limit = statistics.token_limit
+    columns = [Column("what", "left"), Column("unit", "left"), Column("mean", digits=1), Column("median", digits=1)]
+    columns += [Column("largest"), Column(f"% over {limit}", digits=1)]
+    lengths = [
+        *((name, "words", of, None) for name, of in statistics.words.items()),
+        *((name, "tokens", of, of.percent_over(limit)) for name, of in (statistics.tokens or {}).items()),
+        ("review", "studies", statistics.studies, None),
+        ("review", "relevant studies", statistics.relevant_studies, None),
     ]
-    rows: list[tuple[Cell, ...]] = [_row(name, "words", of) for name, of in statistics.words.items()]
-    for name, of in (statistics.tokens or {}).items():
-        rows.append((*_row(name, "tokens", of)[:-1], of.percent_over(statistics.token_limit)))
-    rows.append(_row("review", "studies", statistics.studies))
-    rows.append(_row("review", "relevant studies", statistics.relevant_studies))
+    rows = [(name, unit, of.mean, of.median, of.largest, over) for name, unit, of, over in lengths]
     return Table("Lengths", columns, rows)
 
 
 def statistics_pictures(statistics: ReviewStatistics) -> dict[str, Picture]:
     """Figures 3.2 to 3.7 of the systematic-review study, and the studies per review, where there are data."""
     pictures = {}
+
+    def add(file: str, of: Lengths, title: str, x: str, *, y: str = "rows", limit: int | None = None) -> None:
+        if of.counts:
+            pictures[file] = histogram(of.values, counts=of.counts, title=title, x=x, y=y, limit=limit)
+
     for name, of in statistics.words.items():
-        if of.counts:
-            title = f"Words in the {name}"
-            pictures[f"words-{name}"] = histogram(of.values, counts=of.counts, title=title, x="words", y="rows")
+        add(f"words-{name}", of, f"Words in the {name}", "words")
     for name, of in (statistics.tokens or {}).items():
-        if of.counts:
-            limit, title = statistics.token_limit, f"Tokens of {name}"
-            file = f"tokens-{name.replace(' + ', '-')}"
-            pictures[file] = histogram(of.values, counts=of.counts, title=title, x="tokens", y="rows", limit=limit)
+        add(f"tokens-{name.replace(' + ', '-')}", of, f"Tokens of {name}", "tokens", limit=statistics.token_limit)
     if statistics.rows:
         labels = {"rows": [float(statistics.relevant), float(statistics.rows - statistics.relevant)]}
         pictures["labels"] = bars(["relevant", "not relevant"], labels, title="Labels", x="rows", digits=0)
-    if statistics.studies.counts:
-        of = statistics.studies
-        title = "Studies of a review"
-        pictures["studies"] = histogram(of.values, counts=of.counts, title=title, x="studies", y="reviews")
+    add("studies", statistics.studies, "Studies of a review", "studies", y="reviews")
     return pictures
 
 
@@ -219,7 +211,3 @@ def statistics_page(statistics: ReviewStatistics, title: str, command: str | Non
     if statistics.tokens is None:
         parts.append(Note(NO_TOKENIZER))
     return Page(title, parts, command)
-
-
-def _row(name: str, unit: str, of: Lengths) -> tuple[Cell, ...]:
-    return name, unit, of.mean, of.median, of.largest, None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from rankwell.studies.file.errors import LineError, StudyError, unknown
 from rankwell.studies.file.reading import ExperimentFile, parse_study, read_study, study_schema
-from rankwell.studies.file.values import LineError, StudyError, unknown
 from rankwell.studies.plan.cells import Cell, CellStore
 from rankwell.studies.plan.cost import Estimate, estimate
 from rankwell.studies.plan.plan import Plan, data_folder, make_plan
 from rankwell.studies.report.describing import described, described_cell, differences, progress_of, remarks
 from rankwell.studies.report.report import advices, is_reported, read_numbers, write_report
-from rankwell.studies.report.results import results
+from rankwell.studies.report.tables import results
 from rankwell.studies.run.runner import Machine, RunSettings, StudyFolder, run_study
 from rankwell.studies.shipped_studies import find_study, shipped_studies
 

@@ -26,8 +26,7 @@ from rankwell.models.learning.trainer import Training, TrainingResult
 from rankwell.models.linear.training import LinearSettings, train_linear
 from rankwell.models.parade.training import ParadeSettings, train_parade
 from rankwell.models.review_rankers.architectures import ARCHITECTURES
-from rankwell.models.review_rankers.examples import ArchitectureSettings
-from rankwell.models.review_rankers.training import train_architecture
+from rankwell.models.review_rankers.training import ArchitectureSettings, train_architecture
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ class LinearModels(Family):
 
     def scores(self, folder: Path, settings: LinearSettings, pairs: Pairs) -> Sequence[float]:  # noqa: ARG002 -- not needed
         """The logits of the pairs."""
-        from rankwell.models.linear.scorer import load_linear
+        from rankwell.models.linear.ranking import load_linear
 
         texts = list(zip(pairs.column("query"), pairs.column("document"), strict=True))
         scores: list[float] = load_linear(folder / "model").logits(texts).ravel().tolist()
@@ -137,8 +136,8 @@ def _bi_encoder_scores(model: str, settings: BiEncoderSettings, pairs: Pairs) ->
 
 def _architecture_scores(model: str, settings: ArchitectureSettings, pairs: Pairs) -> Sequence[float]:
     """Logits; the relevant abstracts come from the pairs, never from the scored document itself."""
-    from rankwell.models.review_rankers.examples import examples_to_score
-    from rankwell.models.review_rankers.scorer import load_architecture
+    from rankwell.models.review_rankers.ranking import load_architecture
+    from rankwell.models.review_rankers.training import examples_to_score
 
     scorer = load_architecture(model, threads=settings.threads)
     scores: list[float] = scorer.of_examples(list(examples_to_score(pairs, settings))).ravel().tolist()
@@ -147,7 +146,7 @@ def _architecture_scores(model: str, settings: ArchitectureSettings, pairs: Pair
 
 def _parade_scores(model: str, settings: ParadeSettings, pairs: Pairs) -> Sequence[float]:
     """Logits of documents; each passage of a document gets its document's logit."""
-    from rankwell.models.parade.scorer import load_parade
+    from rankwell.models.parade.ranking import load_parade
     from rankwell.models.parade.training import documents_of
 
     scorer = load_parade(model, threads=settings.threads)
@@ -160,7 +159,7 @@ def _parade_scores(model: str, settings: ParadeSettings, pairs: Pairs) -> Sequen
 
 def _duo_scores(model: str, settings: DuoSettings, pairs: Pairs) -> Sequence[float]:
     """Each document's expected number of wins against others of its query, as in training."""
-    from rankwell.models.duo.scorer import load_duo
+    from rankwell.models.duo.ranking import load_duo
     from rankwell.models.duo.training import comparisons
 
     rows = list(pairs.rows())

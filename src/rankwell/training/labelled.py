@@ -20,7 +20,7 @@ from rankwell.models.learning.pairs import Pair
 from rankwell.models.reranking.passages import DocumentTexts, Passages
 from rankwell.models.reranking.reranker import RerankSettings
 from rankwell.models.reranking.scores import Scorer
-from rankwell.models.review_rankers.inputs import DocumentParts
+from rankwell.models.review_rankers.architectures import DocumentParts
 from rankwell.retrieve import BM25
 
 ALL = -1

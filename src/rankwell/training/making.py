@@ -178,7 +178,7 @@ class PairOptions:
 
     def labelled(self) -> Labelled:
         """Settings of pairs from judgments."""
-        from rankwell.models.reranking.loading import load_scorer
+        from rankwell.models.cross_encoder.ranking import load_scorer
 
         return Labelled(
             negatives=self._negatives,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from rankwell.vectors.embedding import connect, embed, refresh
-from rankwell.vectors.embeddings import METHODS, Embeddings, Encoder, Vectors, embeddings_of
-from rankwell.vectors.graph import can_connect
-from rankwell.vectors.remembered import KeepsVectors, all_vectors_of, remembered, vectors_of
+from rankwell.vectors.embeddings import Embeddings, all_vectors_of, embeddings_of, remembered, vectors_of
+from rankwell.vectors.search import METHODS, Encoder, KeepsVectors, Vectors, can_connect
 from rankwell.vectors.vocabulary import Vocabulary, vocabulary_of
 
 __all__ = [

@@ -1,30 +1,123 @@
-"""Encode the documents of an index that have no vector yet, batch by batch."""
+"""Encode the documents of an index that have no vector yet, and write their vectors: each batch is a commit."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
-from rankwell.core import ParameterError, Progress, RankwellError, Template
-from rankwell.core.progress import SILENT
+from rankwell.core import SILENT, Floats, ParameterError, Progress, RankwellError, Template
+from rankwell.core.files import sync_folder
 from rankwell.index import Index
-from rankwell.vectors.embeddings import Embeddings, Encoder, check_encoder, chosen_folder, opened
-from rankwell.vectors.graph import can_connect
-from rankwell.vectors.manifest import FOLDER, INT16, STORAGES, Manifest
+from rankwell.index.manifest import WriterLock
+from rankwell.vectors.embeddings import Embeddings, check_encoder, chosen_folder, opened
 from rankwell.vectors.quantise import unit
-from rankwell.vectors.rows import NOTHING, Documents, Keys
-from rankwell.vectors.writer import VectorWriter
+from rankwell.vectors.rows import FOLDER, NOTHING, STORAGES, Documents, Keys, Manifest, Rows, write_chunk, write_merged
+from rankwell.vectors.search import Encoder, Graph, build_graph, can_connect
 
 logger = logging.getLogger(__name__)
 
 PORTION = 1024  # documents encoded before they are written
 NAMES = re.compile(r"[\w][\w.+-]*")
 SETTINGS = ("pooling", "layer", "normalise", "max_tokens", "precision", "query_prompt")
+OURS = re.compile(r"\d{8}\.(vectors|graph)|[0-9a-f-]+\.keys|\..+\.part")
+MOST_CHUNKS = 8
+MOST_DEAD = 0.5
+
+
+class VectorWriter:
+    """The only writer of a folder of vectors."""
+
+    def __init__(self, folder: Path, fresh: Manifest | None = None) -> None:
+        self.folder = folder
+        self._lock = WriterLock(folder)
+        try:
+            self.manifest = Manifest.read(folder, fresh)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def rows(self) -> Rows:
+        """The vectors written so far."""
+        return Rows(self.folder, self.manifest)
+
+    def begin(self) -> None:
+        """Commit an empty set of vectors, if there is none yet."""
+        if not self.manifest.commit:
+            with self._writing():
+                self._commit()
+
+    def add(self, keys: Keys, vectors: Floats) -> None:
+        """Write vectors of length 1, and commit them."""
+        with self._writing():
+            entry = write_chunk(self._path("vectors"), keys, vectors, self.manifest.storage)
+            self._commit(chunks=(*self.manifest.chunks, entry), connected=False)
+
+    def merge(self, live: Keys) -> None:
+        """Merge many files into one, or rewrite one with mostly vectors of deleted documents."""
+        rows = self.rows()
+        kept = np.isin(rows.keys, live)
+        if len(self.manifest.chunks) <= MOST_CHUNKS and kept.sum() >= MOST_DEAD * rows.count:
+            return
+        with self._writing():
+            entry = write_merged(self._path("vectors"), rows, kept) if kept.any() else None
+            self._commit(chunks=(entry,) if entry else ())
+
+    def connect(self, live: Keys, progress: Progress = SILENT) -> None:
+        """Build a graph of all vectors of live documents, or add to it; rebuild one with mostly dead vectors."""
+        rows, there = self.rows(), self.manifest.graph
+        chosen = np.flatnonzero(np.isin(rows.keys, live))
+        kept = there if there is not None and len(chosen) >= MOST_DEAD * there.rows else None
+        if kept is not None and self.manifest.connected:
+            return
+        before = None if kept is None else Graph(self.folder, kept, rows.dimensions)
+        with self._writing():
+            self._commit(graph=build_graph(self._path("graph"), rows, chosen, before, progress), connected=True)
+
+    def clean(self, keys: set[str]) -> None:
+        """Remove files of no commit: from a writer that died, or from before a merge. `keys` are files to keep."""
+        kept = self.manifest.files | keys
+        for file in self.folder.iterdir():
+            if OURS.fullmatch(file.name) and file.name not in kept:
+                with contextlib.suppress(OSError):  # where a mapped file cannot be removed, the next writer tries again
+                    file.unlink()
+
+    def _commit(self, **changes: Any) -> None:
+        following = replace(self.manifest, commit=self.manifest.commit + 1, **changes)
+        sync_folder(self.folder)
+        following.write(self.folder)
+        self.manifest = following
+
+    def _path(self, kind: str) -> Path:
+        """A path with an unused number, which does not clash with files of a dead writer."""
+        number = self.manifest.next
+        self.manifest = replace(self.manifest, next=number + 1)
+        path = self.folder / f"{number:08d}.{kind}"
+        path.unlink(missing_ok=True)
+        return path
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Turn a full disk into a one-line error; earlier commits stay."""
+        try:
+            yield
+        except OSError as error:
+            self.clean({file.name for file in self.folder.glob("*.keys")})
+            kept = f"{self.manifest.rows:,} vectors of before are kept"
+            raise RankwellError(f"{self.folder}: not written: {error.strerror}; {kept}") from error
 
 
 def embed(
@@ -34,7 +127,7 @@ def embed(
     field: str | None = None,
     document: str | None = None,
     name: str | None = None,
-    storage: str = INT16,
+    storage: str = STORAGES[0],
     graph: bool | None = None,
     progress: Progress = SILENT,
 ) -> Embeddings:

@@ -1,84 +1,29 @@
-"""Vectors beside an index, open for searching."""
+"""Vectors open for searching: beside an index in its folder, or stored by the index itself."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError, Progress, RankwellError
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import Booleans, Floats, Integers, ParameterError, RankwellError, fingerprint
 from rankwell.core.errors import Phrase
-from rankwell.core.fingerprint import fingerprint
-from rankwell.core.progress import SILENT
 from rankwell.core.run import ranking_order
-from rankwell.index import Hits, Index, Mask
-from rankwell.vectors.exact import Allowed, Found, at_least, exact, scored
-from rankwell.vectors.graph import WIDER, WIDTH, Graph
-from rankwell.vectors.manifest import Manifest, read_manifest, vector_folders
-from rankwell.vectors.quantise import query_codes, unit
-from rankwell.vectors.rows import NOTHING, Documents, Rows
+from rankwell.index import Hits, Index, Mask, SearchIndex
+from rankwell.vectors.quantise import unit
+from rankwell.vectors.rows import NOTHING, Documents, Manifest, Rows, vector_folders
+from rankwell.vectors.search import EXACT, HNSW, METHODS, Encoder, Found, Graph, KeepsVectors, Vectors, exact, near
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 ATTEMPTS = 100
-EXACT, HNSW = METHODS = ("exact", "hnsw")
-MOSTLY = 0.5  # the least fraction of allowed vectors for which the graph is searched
-
-
-class Encoder(Protocol):
-    """Makes vectors of texts, as `rankwell.models.base.TextEncoder` does."""
-
-    model: str
-    dimensions: int
-
-    def encode(self, texts: list[str], progress: Progress = SILENT) -> Floats:
-        """One row per text, encoded as a document."""
-
-    def encode_queries(self, texts: list[str]) -> Floats:
-        """One row per query."""
-
-    def fingerprint(self) -> str:
-        """A fingerprint of everything that affects a vector besides the text."""
-
-
-class Vectors(Protocol):
-    """The vectors of an index as stages use them, wherever they are; `Embeddings` are those in its folder."""
-
-    name: str
-    model: str
-    dimensions: int
-    connected: bool  # whether there is a graph for approximate search
-
-    @property
-    def count(self) -> int:
-        """Number of live documents with a vector."""
-
-    def fingerprint(self) -> str:
-        """A fingerprint of these vectors of this index."""
-
-    def info(self) -> dict[str, Any]:
-        """Facts about the vectors, for display."""
-
-    def encoder(self) -> Encoder:
-        """The encoder that made the vectors; raises where it has changed since."""
-
-    def search(
-        self,
-        queries: npt.ArrayLike,
-        k: int,
-        *,
-        within: npt.ArrayLike | Mask | None = None,
-        method: str = EXACT,
-        width: int | None = None,
-        threads: int = 1,
-    ) -> Hits:
-        """The k documents most similar to each query (a row of numbers), by cosine."""
 
 
 class Embeddings:
@@ -92,7 +37,7 @@ class Embeddings:
         self.index, self.folder, self._manifest = index, folder, manifest
         self.name = folder.name
         self.model, self.dimensions = manifest.model, manifest.dimensions
-        self.made_with = manifest.made_with
+        self.made_with, self.encoder_settings = manifest.made_with, manifest.encoder
         self.field, self.document, self.storage = manifest.field, manifest.document, manifest.storage
         self.pooling, self.layer = manifest.encoder.get("pooling"), manifest.encoder.get("layer", -1)
         self._rows = Rows(folder, manifest)
@@ -116,7 +61,7 @@ class Embeddings:
         return f"Embeddings({str(self.folder)!r}, {self.count} vectors of {self.dimensions} numbers by {self.model})"
 
     @property
-    def present(self) -> Allowed:
+    def present(self) -> Booleans:
         """Mask of the live documents with a vector."""
         return np.asarray(self.index.live & (self._row_of >= 0))
 
@@ -124,11 +69,6 @@ class Embeddings:
     def count(self) -> int:
         """Number of live documents with a vector."""
         return int(self.present.sum())
-
-    @property
-    def encoder_settings(self) -> Mapping[str, Any]:
-        """The encoder's settings, besides the model's name."""
-        return self._manifest.encoder
 
     def fingerprint(self) -> str:
         """A fingerprint of these vectors of this index."""
@@ -201,8 +141,8 @@ class Embeddings:
         allowed = self._allowed(within)
         if not allowed.any():
             return _hits([_NONE] * len(asked), self.index)
-        if method == HNSW:
-            found = self._near(asked, k, allowed, width or max(WIDTH, WIDER * k), threads)
+        if method == HNSW and self.graph is not None and self.connected:
+            found = near(self._rows, self.graph, asked, k, allowed, width=width, threads=threads)
         else:
             found = exact(self._rows, asked, k, None if allowed.all() else allowed, threads)
         return _hits([self._ranked(*of_query, k) for of_query in found], self.index)
@@ -223,29 +163,12 @@ class Embeddings:
         return found
 
     @cached_property
-    def _present(self) -> Allowed:
+    def _present(self) -> Booleans:
         """Mask of the rows with a live document."""
         return self._document_of >= 0
 
-    def _allowed(self, within: npt.ArrayLike | Mask | None) -> Allowed:
+    def _allowed(self, within: npt.ArrayLike | Mask | None) -> Booleans:
         return self._present if within is None else self._present & self.index.mask(within)[self._document_of]
-
-    def _near(self, queries: Floats, k: int, allowed: Allowed, width: int, threads: int) -> Iterator[Found]:
-        """Search by the graph; exactly, where too few of its vectors are allowed or allowed ones are missing in it."""
-        graph, codes = self.graph, query_codes(queries)
-        wanted = int(allowed.sum())
-        if not self.connected or wanted < MOSTLY * graph.rows or k >= wanted:
-            yield from exact(self._rows, queries, k, allowed, threads)
-            return
-        wider = int(width * graph.rows / wanted)
-        for place, keys in enumerate(graph.search(codes, wider, threads)):
-            rows = self._rows.find(keys)
-            rows = rows[(rows >= 0) & allowed[rows]]
-            if len(rows) < k:
-                yield from exact(self._rows, queries[place : place + 1], k, allowed, threads)
-            else:
-                one = codes.part(place, place + 1)
-                yield at_least(rows, scored(self._rows, one, rows)[0], k)
 
     def _ranked(self, rows: Integers, scores: Floats, k: int) -> Found:
         """Documents in ranking order; ids are read only for equal scores."""
@@ -272,9 +195,6 @@ def chosen_folder(index: Index, name: str | None = None) -> Path:
     return chosen(vector_folders(index.path), name, f"{index.path} has no vectors: {hint}")
 
 
-T = TypeVar("T")
-
-
 def chosen(there: Mapping[str, T], name: str | None, empty: str) -> T:
     """The vectors of that name, or the only ones; `empty` is the advice where there are none."""
     if not there:
@@ -290,13 +210,13 @@ def chosen(there: Mapping[str, T], name: str | None, empty: str) -> T:
 def opened(index: Index, folder: Path) -> Embeddings:
     """Open the last commit of a folder of vectors."""
     for _ in range(ATTEMPTS):
-        manifest = read_manifest(folder)
+        manifest = Manifest.read(folder)
         try:
             return Embeddings(index, folder, manifest)
         except RankwellError as error:
             # A commit between the two may have removed files.
             gone = isinstance(error.__cause__, FileNotFoundError)
-            if not gone or read_manifest(folder).commit == manifest.commit:
+            if not gone or Manifest.read(folder).commit == manifest.commit:
                 raise
     raise RankwellError(f"{folder}: commits come faster than they can be read")
 
@@ -316,3 +236,30 @@ def _hits(found: list[Found], index: Index) -> Hits:
     documents = np.concatenate([_NONE[0], *(documents for documents, _ in found)])
     scores = np.concatenate([_NONE[1], *(scores for _, scores in found)])
     return Hits(offsets, documents, scores, index)
+
+
+def vectors_of(index: SearchIndex, name: str | None = None) -> Vectors:
+    """The vectors of that name, or the only ones, of any kind of index."""
+    if isinstance(index, Index):
+        return remembered(index, name)
+    hint = "encode the folder that it was copied from with `rankwell encode`, and copy it again"
+    kept = index.vectors() if isinstance(index, KeepsVectors) else {}
+    return chosen(kept, name, f"{index.path} has no vectors: {hint}")
+
+
+def all_vectors_of(index: SearchIndex) -> Sequence[Vectors]:
+    """All vectors of any kind of index."""
+    if isinstance(index, Index):
+        return embeddings_of(index)
+    return list(index.vectors().values()) if isinstance(index, KeepsVectors) else []
+
+
+def remembered(index: Index, name: str | None = None) -> Embeddings:
+    """The vectors of that name, or the only ones; reopened after a later commit."""
+    folder = chosen_folder(index, name)
+    return _opened(index, folder, Manifest.read(folder).commit)
+
+
+@lru_cache(maxsize=4)
+def _opened(index: Index, folder: Path, commit: int) -> Embeddings:  # noqa: ARG001 -- part of the cache key
+    return Embeddings.open(index, folder.name)

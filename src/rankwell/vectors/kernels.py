@@ -1,6 +1,6 @@
 """Compiled kernels of exact dense search: dot products of 8-bit vectors with 16-bit queries.
 
-Only `rankwell.vectors.exact` imports it, because numba loads slowly. There are three kernels: for processors with
+Only `rankwell.vectors.search` imports it, because numba loads slowly. There are three kernels: for processors with
 AVX512-VNNI, for those with AVX2, and a plain loop for all others. All of them sum integers without rounding or
 saturation, so they give the same scores to the last bit.
 """
@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from rankwell.index.blocks import Array
-from rankwell.vectors.exact import runnable_kernels
+from rankwell.vectors.search import runnable_kernels
 
 # ruff: noqa: PLR0917 -- kernels take plain arrays
 

@@ -14,13 +14,10 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from rankwell.core import RankwellError
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import Floats, Integers, RankwellError, Values
 
-Bytes = npt.NDArray[np.uint8]
-Doubles = npt.NDArray[np.float64]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 STEPS = 4  # scales in a factor of two
 LARGEST = 127 * 256 + 127
@@ -52,12 +49,12 @@ class Planes(NamedTuple):
 class QueryCodes:
     """Queries as integers: fine ones for scores, and coarse ones for searching the upper plane."""
 
-    fine: Doubles  # (queries, dimensions), integers
-    fine_scale: Doubles
-    coarse: npt.NDArray[np.int16]
-    coarse_scale: Doubles
-    slack: Doubles  # distance of the coarse query from the fine one
-    norm: Doubles
+    fine: Values  # (queries, dimensions), integers
+    fine_scale: Values
+    coarse: np.ndarray[Any, np.dtype[np.int16]]
+    coarse_scale: Values
+    slack: Values  # distance of the coarse query from the fine one
+    norm: Values
 
     def __len__(self) -> int:
         return len(self.fine)
@@ -102,7 +99,7 @@ def scale_of(step: Any) -> Any:
     return np.exp2(step / STEPS) / LARGEST
 
 
-def restored(high: Bytes, low: Bytes | None) -> Doubles:
+def restored(high: Bytes, low: Bytes | None) -> Values:
     """The integers of vectors, as floats that represent them exactly."""
     whole = (high.astype(np.int32) - SHIFT) << 8
     if low is not None:
@@ -124,7 +121,7 @@ def query_codes(queries: Floats) -> QueryCodes:
     return QueryCodes(fine, fine_scale, coarse.astype(np.int16), coarse_scale, slack, np.linalg.norm(exact, axis=1))
 
 
-def bounds(queries: QueryCodes, group: Group) -> Doubles:
+def bounds(queries: QueryCodes, group: Group) -> Values:
     """The largest error of a search of a group's upper planes, for each query.
 
     q·x = q'·x' + q·(x - x') + (q - q')·x'  with  |q·(x - x')| <= |q| |x - x'|  and  |(q - q')·x'| <= |q - q'| |x'|

@@ -1,30 +1,120 @@
-"""Rows of vectors in files, and their documents, by a 64-bit key of id and text."""
+"""The files of vectors: a manifest, rows of vectors, and the keys of their documents.
+
+The manifest says how vectors were made, and lists their files; replacing it is a commit. A row belongs to a document by
+a 64-bit key of its id and text.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import secrets
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import orjson
 
-from rankwell.core import Document, RankwellError, Template
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import Booleans, Document, Floats, Integers, RankwellError, Template, Values, atomic_write
 from rankwell.index import Index
 from rankwell.index.blocks import BlockFile, BlockWriter
 from rankwell.index.segment import Segment
-from rankwell.vectors.manifest import INT16, FileEntry, Manifest
-from rankwell.vectors.quantise import SHIFT, Bytes, Doubles, Group, planes, restored
+from rankwell.vectors.quantise import SHIFT, Bytes, Group, planes, restored
 
-Keys = npt.NDArray[np.uint64]
+FOLDER = "vectors"  # inside an index
+NAME = "manifest"
+MAGIC = "rankwell-vectors"
+VERSION = 1
+STORAGES = ("int16", "int8")
+INT16, INT8 = STORAGES
+Keys = np.ndarray[Any, np.dtype[np.uint64]]
 
-KEYS = "keys"
+KEYS, KIND = "keys", "vectors"
+AT_ONCE = 8192  # rows copied at once
 NOTHING = 0  # key of a document without text, which has no vector
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """A file of a commit, with its size and checksum."""
+
+    name: str
+    size: int
+    checksum: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """How vectors were made, and their files."""
+
+    model: str
+    encoder: Mapping[str, Any]  # settings for loading the model again
+    made_with: str  # the encoder's fingerprint
+    dimensions: int
+    field: str | None = None
+    document: str | None = None  # a template, such as '{title} {abstract}'
+    storage: str = INT16
+    commit: int = 0
+    next: int = 1  # the number of the next file
+    chunks: tuple[FileEntry, ...] = ()
+    graph: FileEntry | None = None
+    connected: bool = False  # whether the graph holds every vector
+
+    @property
+    def template(self) -> Template | None:
+        """The template of the encoded text; None for all fields."""
+        return None if self.document is None else Template(self.document)
+
+    @property
+    def rows(self) -> int:
+        """Number of vectors, including those of deleted documents."""
+        return sum(chunk.rows for chunk in self.chunks)
+
+    @property
+    def files(self) -> set[str]:
+        """All files of this commit, besides the manifest."""
+        return {entry.name for entry in (*self.chunks, *((self.graph,) if self.graph else ()))}
+
+    @classmethod
+    def read(cls, folder: Path, fresh: Manifest | None = None) -> Manifest:
+        """Read and check the manifest of a folder of vectors; `fresh` where there is none."""
+        path = folder / NAME
+        if fresh is not None and not path.exists():
+            return fresh
+        try:
+            head, _, body = path.read_bytes().partition(b"\n")
+        except OSError as error:
+            raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
+        words = head.decode("ascii", "replace").split(" ")
+        if words[0] != MAGIC or len(words) != 4:  # noqa: PLR2004 -- magic, version, length, checksum
+            raise RankwellError(f"{path}: expected the manifest of vectors, found something else")
+        if words[1].isdigit() and int(words[1]) > VERSION:
+            raise RankwellError(
+                f"{path}: written by a newer Rankwell (format {words[1]}, this one reads {VERSION}): please update"
+            )
+        if words[1:] != [str(VERSION), str(len(body)), f"{zlib.crc32(body):08x}"]:
+            raise RankwellError(f"{path}: damaged: length or checksum does not fit")
+        parts = orjson.loads(body)
+        chunks = tuple(FileEntry(**entry) for entry in parts.pop("chunks"))
+        graph = parts.pop("graph")
+        return cls(**parts, chunks=chunks, graph=FileEntry(**graph) if graph else None)
+
+    def write(self, folder: Path) -> None:
+        """Commit this manifest; afterwards it is on the disk, or nothing has changed."""
+        body = orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2)
+        with atomic_write(folder / NAME) as file:
+            file.write(f"{MAGIC} {VERSION} {len(body)} {zlib.crc32(body):08x}\n".encode() + body)
+
+
+def vector_folders(index: Path) -> dict[str, Path]:
+    """The folders of vectors beside an index, by name."""
+    found = sorted((index / FOLDER).glob(f"*/{NAME}"))
+    return {file.parent.name: file.parent for file in found}
 
 
 @dataclass(frozen=True)
@@ -66,8 +156,9 @@ class Documents:
         for number, place in zip(order.tolist(), segment.stored[order].tolist(), strict=True):
             document = segment.store[place]
             keys[number] = key_of(document.id, self._text(document))
-        with contextlib.suppress(OSError):
-            _write(path, keys)
+        with contextlib.suppress(OSError), replaced(path, KEYS) as file:
+            file.add(KEYS, keys)
+            file.finish({})
         return keys
 
 
@@ -83,19 +174,16 @@ def _name(segment: Segment) -> str:
     return f"{Path(segment.entry.name).stem}-{segment.entry.checksum:08x}.{KEYS}"
 
 
-def _write(path: Path, keys: Keys) -> None:
+@contextlib.contextmanager
+def replaced(path: Path, kind: str) -> Iterator[BlockWriter]:
+    """A file of blocks, written under a temporary name and renamed at the end."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with BlockWriter(temporary, KEYS) as file:
-            file.add(KEYS, keys)
-            file.finish({})
+        with BlockWriter(temporary, kind) as file:
+            yield file
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-KIND = "vectors"
-AT_ONCE = 8192  # rows copied at once
 
 
 @dataclass(frozen=True)
@@ -176,7 +264,7 @@ class Rows:
             start = found[-1].end if found else 0
         return found
 
-    def numbers(self, rows: Integers) -> tuple[Doubles, Doubles]:
+    def numbers(self, rows: Integers) -> tuple[Values, Values]:
         """The integers of these rows, and the scale of each."""
         codes, scales = np.zeros((len(rows), self.dimensions)), np.zeros(len(rows))
         for piece in self.pieces:
@@ -192,7 +280,7 @@ class Rows:
         codes, scales = self.numbers(rows)
         return (codes * scales[:, None]).astype(np.float32)
 
-    def upper(self, rows: Integers) -> npt.NDArray[np.int8]:
+    def upper(self, rows: Integers) -> np.ndarray[Any, np.dtype[np.int8]]:
         """The upper planes of these rows as signed bytes, each with its own scale."""
         found = np.zeros((len(rows), self.dimensions), dtype=np.int8)
         for piece in self.pieces:
@@ -214,7 +302,7 @@ def write_chunk(path: Path, keys: Keys, vectors: Floats, storage: str) -> FileEn
     return FileEntry(path.name, size, checksum, len(keys))
 
 
-def write_merged(path: Path, rows: Rows, kept: npt.NDArray[np.bool_]) -> FileEntry:
+def write_merged(path: Path, rows: Rows, kept: Booleans) -> FileEntry:
     """Write the kept rows of several files to one file, group by group."""
     pieces = sorted(rows.pieces, key=lambda piece: piece.group.scale)
     own = [np.flatnonzero(kept[piece.start : piece.end]) for piece in pieces]

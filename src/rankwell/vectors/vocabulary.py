@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import secrets
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from itertools import chain
 
 import numpy as np
 
-from rankwell.core import RankwellError
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import Floats, Integers, RankwellError
 from rankwell.index import Index
-from rankwell.index.blocks import COMBINED, BlockFile, BlockWriter, Texts, add_texts
+from rankwell.index.blocks import COMBINED, BlockFile, Texts, add_texts
 from rankwell.vectors.embeddings import Embeddings
 from rankwell.vectors.quantise import unit
+from rankwell.vectors.rows import replaced
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +51,7 @@ class Vocabulary:
 def vocabulary_of(embeddings: Embeddings) -> Vocabulary:
     """The vocabulary of an index, encoded by the model that made the vectors."""
     path, index = embeddings.folder / FILE, embeddings.index
-    known, made_of = _read(path, embeddings)
+    known, made_of = _read(embeddings)
     if known is not None and made_of == index.fingerprint():
         return known
     words = surfaces(index, frequent_terms(index))
@@ -62,12 +61,15 @@ def vocabulary_of(embeddings: Embeddings) -> Vocabulary:
         logger.warning("encoding %d words of the collection's vocabulary, once", len(fresh))
         before |= dict(zip(fresh, unit(embeddings.encoder().encode(fresh)), strict=True))
     vectors = [before[word] for word in words.values()]
-    found = Vocabulary(
-        list(words), list(words.values()), np.array(vectors, dtype=np.float32).reshape(-1, embeddings.dimensions)
-    )
-    with contextlib.suppress(OSError):  # a read-only folder: the next process encodes them again
-        _write(path, found, {"index": index.fingerprint(), "encoder": embeddings.made_with})
-    return found
+    shaped = np.array(vectors, dtype=np.float32).reshape(-1, embeddings.dimensions)
+    vocabulary = Vocabulary(list(words), list(words.values()), shaped)
+    # Where the folder is read-only, the next process encodes them again.
+    with contextlib.suppress(OSError), replaced(path, KIND) as file:
+        add_texts(file, "terms", vocabulary.terms)
+        add_texts(file, "words", vocabulary.words)
+        file.add("vectors", vocabulary.vectors)
+        file.finish({"index": index.fingerprint(), "encoder": embeddings.made_with})
+    return vocabulary
 
 
 def frequent_terms(index: Index, size: int = SIZE) -> list[str]:
@@ -87,7 +89,9 @@ def surfaces(index: Index, terms: Sequence[str]) -> dict[str, str]:
     """For each term its most frequent word among the first few occurrences."""
     waiting = {term: Counter[str]() for term in terms}
     found: dict[str, str] = {}
-    for text in _texts(index):
+    # In storage order, so that each block is unpacked once.
+    stored = (segment.store[place] for segment, _ in index.segments for place in range(segment.documents))
+    for text in chain.from_iterable(document.fields.values() for document in stored):
         for term, _, start, end in index.analyzer.positions(text):
             if term in waiting:
                 waiting[term][text[start:end].lower()] += 1
@@ -99,31 +103,11 @@ def surfaces(index: Index, terms: Sequence[str]) -> dict[str, str]:
     return {term: found[term] for term in terms if term in found}
 
 
-def _texts(index: Index) -> Iterator[str]:
-    """The texts of all documents in storage order, so that each block is unpacked once."""
-    for segment, _ in index.segments:
-        for place in range(segment.documents):
-            yield from (segment.store[place].fields[name] for name in segment.store[place].fields)
-
-
-def _read(path: Path, embeddings: Embeddings) -> tuple[Vocabulary | None, str]:
+def _read(embeddings: Embeddings) -> tuple[Vocabulary | None, str]:
     """The stored vocabulary, and its index's fingerprint; nothing where it is damaged, missing or of another model."""
     with contextlib.suppress(RankwellError, KeyError):
-        file = BlockFile(path, KIND)
+        file = BlockFile(embeddings.folder / FILE, KIND)
         if file.facts["encoder"] == embeddings.made_with:
             vectors = file["vectors"].all().reshape(-1, embeddings.dimensions)
             return Vocabulary(Texts(file, "terms").all(), Texts(file, "words").all(), vectors), file.facts["index"]
     return None, ""
-
-
-def _write(path: Path, vocabulary: Vocabulary, facts: dict[str, str]) -> None:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with BlockWriter(temporary, KIND) as file:
-            add_texts(file, "terms", vocabulary.terms)
-            add_texts(file, "words", vocabulary.words)
-            file.add("vectors", vocabulary.vectors)
-            file.finish(facts)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

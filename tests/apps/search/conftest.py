@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rankwell.vectors.warming import warm
+from rankwell.vectors.search import warm
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,7 +20,7 @@ from needs import require
 from rankwell import Document
 from rankwell.apps.search.access import Keys
 from rankwell.index import IndexWriter
-from rankwell.vectors.warming import warm
+from rankwell.vectors.search import warm
 from servers import Server, started, stopped
 from waiting import wait_until
 

@@ -14,8 +14,7 @@ from rankwell.apps.search.requests import parse_values
 from rankwell.cli import app
 from rankwell.models.duo.training import DuoSettings, train_duo
 from rankwell.models.parade.training import ParadeSettings, train_parade
-from rankwell.models.review_rankers.examples import ArchitectureSettings
-from rankwell.models.review_rankers.training import train_architecture
+from rankwell.models.review_rankers.training import ArchitectureSettings, train_architecture
 from tiny_models import needs_torch, tiny_bert, topic_pairs
 
 needs_torch()

@@ -13,8 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from rankwell.apps.web import Pages, Session, Sessions
 from rankwell.apps.web.application import new_application
-from rankwell.apps.web.requests import LARGEST_BODY
-from rankwell.apps.web.responses import HEADERS
+from rankwell.apps.web.middleware import HEADERS, LARGEST_BODY
 
 KEY = b"k" * 32
 

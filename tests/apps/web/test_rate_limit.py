@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from rankwell.apps.web import RateLimit
-from rankwell.apps.web import requests as rate_limit
+from rankwell.apps.web import sessions as rate_limit
 
 
 class Clock:

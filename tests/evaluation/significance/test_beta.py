@@ -7,11 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from rankwell.core import ParameterError
-from rankwell.evaluation.significance.student import incomplete_beta
+from rankwell.evaluation.significance.student import log_incomplete_beta
 
 parameters = st.floats(-2, 3).map(lambda exponent: 10**exponent)
 shares = st.floats(1e-9, 1 - 1e-9)
+
+
+def incomplete_beta(a: float, b: float, x: float) -> float:
+    return math.exp(log_incomplete_beta(a, b, math.log(x), math.log1p(-x)))
 
 
 @given(parameters, parameters, shares)
@@ -37,16 +40,3 @@ def test_incomplete_beta_with_whole_parameters_is_a_sum_of_binomials() -> None:
 @given(parameters, parameters, shares)
 def test_two_sides_make_one(a: float, b: float, x: float) -> None:
     assert incomplete_beta(a, b, x) + incomplete_beta(b, a, 1 - x) == pytest.approx(1, abs=1e-6)
-
-
-def test_ends_are_zero_and_one() -> None:
-    assert incomplete_beta(2, 3, 0) == 0
-    assert incomplete_beta(2, 3, 1) == 1
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "x"), [(0, 1, 0.5), (1, -1, 0.5), (1, 1, 1.5), (1, 1, math.nan), (math.nan, 1, 0.5)]
-)
-def test_what_has_no_value_is_refused(a: float, b: float, x: float) -> None:
-    with pytest.raises(ParameterError, match="expected"):
-        incomplete_beta(a, b, x)

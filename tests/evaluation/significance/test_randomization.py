@@ -11,7 +11,7 @@ from scipy import stats
 
 from rankwell.core import ParameterError
 from rankwell.evaluation.significance import Randomization, TTest
-from rankwell.evaluation.significance.randomization import all_patterns, random_patterns, selected_counts, selected_sums
+from rankwell.evaluation.significance.resampling import all_patterns, random_patterns, selected_counts, selected_sums
 
 RNG = np.random.default_rng(11)
 OURS, THEIRS = RNG.random(60) + 0.12, RNG.random(60)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from rankwell.core import Judgments
-from rankwell.judging.creation import write_study_database
 from rankwell.judging.opening import Material
-from rankwell.judging.store import Store
+from rankwell.judging.store import Store, write_study_database
 from rankwell.judging.study import Study
 
 LONG = """The common cold is a viral infection of the upper airways. Most people recover within seven to ten days.

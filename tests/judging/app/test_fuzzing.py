@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from visitor import Visitor
 
 from rankwell.apps.assess.application import create_application
-from rankwell.apps.web.responses import HEADERS
+from rankwell.apps.web.middleware import HEADERS
 from rankwell.judging.store import Store
 from studies import make_study
 

@@ -8,7 +8,8 @@ import pytest
 from visitor import Visitor
 
 from rankwell.apps.assess.application import create_application
-from rankwell.apps.assess.site import grade_keys, only_ends_named
+from rankwell.apps.assess.judging_pages import only_ends_named
+from rankwell.apps.assess.site import grade_keys
 from rankwell.judging.store import Store
 from rankwell.judging.study import SCALES
 from studies import make_study
@@ -40,7 +41,7 @@ def test_a_grade_that_the_disk_did_not_take_is_not_acknowledged(
 
     visitor.join(store)
     visitor.begin()
-    monkeypatch.setattr("rankwell.judging.database.os.fsync", fail)
+    monkeypatch.setattr("rankwell.store.database.os.fsync", fail)
     answer = visitor.grade(3)
     assert answer.status_code == 500
     assert "Input/output" not in answer.text

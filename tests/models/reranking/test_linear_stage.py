@@ -13,8 +13,7 @@ import pytest
 from rankwell.core import Document, FormatError, ParameterError, Queries, RankwellError, Run
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.explanation import Interpolate
-from rankwell.models.linear.ranking import Linear
-from rankwell.models.linear.scorer import VOCABULARY, LinearModel, Words, load_linear, save_linear
+from rankwell.models.linear.ranking import VOCABULARY, Linear, LinearModel, Words, load_linear, save_linear
 from rankwell.models.reranking.passages import Passages
 
 DOCUMENTS = {
@@ -133,7 +132,7 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
 
 def test_scoring_loads_neither_scikit_learn_nor_torch(folder: str) -> None:
     program = (
-        "import sys; from rankwell.models.linear.scorer import load_linear\n"
+        "import sys; from rankwell.models.linear.ranking import load_linear\n"
         "load_linear(sys.argv[1]).logits([('fever', 'masks')]);"
         "print([name for name in ('sklearn', 'scipy', 'torch', 'onnxruntime') if name in sys.modules])"
     )

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import RankwellError, Run
-from rankwell.models.reranking.placing import Rescored, below, placed
+from rankwell.models.reranking.reranker import Rescored, below, placed
 
 ANY = st.floats(-(2.0**100), 2.0**100, width=32)
 

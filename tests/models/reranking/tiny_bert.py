@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwell.models.base.weights import write_weights
+from rankwell.models.base.folder import write_weights
 
 HIDDEN, LAYERS, WORDS, POSITIONS = 32, 2, [f"w{number}" for number in range(60)], 64
 HEADS = {"BertForSequenceClassification": "classifier", "BertForNextSentencePrediction": "cls.seq_relationship"}

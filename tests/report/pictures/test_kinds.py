@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rankwell.core import ParameterError
 from rankwell.report.pictures import Line, bars, columns, histogram, lines, stacked_bars
 from rankwell.report.pictures.bars import MOST_COLUMNS, _thinned
-from rankwell.report.pictures.histogram import _bins, _checked, _median
+from rankwell.report.pictures.curves import _bins, _checked, _median
 from rankwell.report.pictures.style import figure_text, words
 
 pytest.importorskip("matplotlib")

@@ -80,6 +80,6 @@ def test_work_saved_is_the_smallest_effort_that_reaches_the_recall(answers: list
 def test_no_order_saves_more_than_the_perfect_one(relevant: int, others: int) -> None:
     best = Effort(np.array([True] * relevant + [False] * others))
     worst = Effort(np.array([False] * others + [True] * relevant))
-    assert best.wss100 == pytest.approx(others / (relevant + others))
-    assert worst.wss100 == 0
+    assert best.wss(1) == pytest.approx(others / (relevant + others))
+    assert worst.wss(1) == 0
     assert best.discovery < worst.discovery

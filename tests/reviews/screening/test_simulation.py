@@ -50,7 +50,7 @@ def test_every_answer_is_learned_from_when_asked() -> None:
 
 def test_the_learner_finds_the_like_of_what_it_knows() -> None:
     for known in starts(REVIEW, 3):
-        assert simulate(REVIEW, Learner(RECORDS, "Asthma").scores, known).effort.wss100 > 0.7
+        assert simulate(REVIEW, Learner(RECORDS, "Asthma").scores, known).effort.wss(1) > 0.7
 
 
 @given(st.lists(st.booleans(), min_size=3, max_size=40), st.integers(0, 99), st.sampled_from([0, 0.02, 0.3, 1]))

@@ -38,9 +38,9 @@ def references(count: int = 12) -> list[Reference]:
 
 
 def make_project(
-    path: Path, records: Sequence[Reference] | None = None, reviewers: Sequence[str] = (), title: str = TITLE
+    where: Path | str, records: Sequence[Reference] | None = None, reviewers: Sequence[str] = (), title: str = TITLE
 ) -> Project:
-    project = open_project(path, title=title, reviewers=reviewers)
+    project = open_project(where, title=title, reviewers=reviewers)
     project.import_references("records.ris", references() if records is None else records)
     return project
 

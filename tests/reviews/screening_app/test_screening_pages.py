@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from screening_projects import Visitor, make_project, references
 
 from rankwell.apps.screening.application import create_application
-from rankwell.apps.web.responses import HEADERS
+from rankwell.apps.web.middleware import HEADERS
 from rankwell.reviews import Reference, parse_ris
 from rankwell.reviews.screening.decisions import Answer
 from rankwell.reviews.screening.store import Project

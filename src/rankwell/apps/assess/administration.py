@@ -1,136 +1,185 @@
-"""The administrator's pages: progress, assessors and invitations. Each checks the role."""
+"""The administrator's pages: progress, assessors, invitations; and the results so far, with random names only."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path as File
+from tempfile import TemporaryDirectory
+from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Form, HTTPException, Path, Query, Request
+from fastapi import APIRouter, Depends, Form, HTTPException, Path, Query
 from starlette.responses import Response
 
-from rankwell.apps.assess.site import site_of
-from rankwell.judging.people import Account
+from rankwell.apps.assess.site import Visit, check_administrator
+from rankwell.apps.web.visits import part_of
+from rankwell.collections import write_qrels
+from rankwell.judging.agreement import measure_agreement
+from rankwell.judging.export import FORMATS, Answered, Noted, exported
+from rankwell.judging.labels import GRADED, LabelRules, make_labels, thresholds_of
 from rankwell.judging.sign_in import MOST_PLACES, VALID_DAYS
+from rankwell.judging.store import Store
 
-PAGE = 200  # queries on one page
+QUERIES, NOTES = 200, 100  # on one page
 LARGEST = 2**31 - 1
 LONGEST_DAYS = 3650
+ROWS = {"answers": Answered, "notes": Noted}
 
+T = TypeVar("T")
 Name = Annotated[str, Path(max_length=32)]
-router = APIRouter(prefix="/admin", default_response_class=Response)
+PageNumber = Annotated[int, Query(ge=1, le=100_000)]
+router = APIRouter(prefix="/admin", default_response_class=Response, dependencies=[Depends(check_administrator)])
 
 
 @router.get("")
-def progress(request: Request, page: Annotated[int, Query(ge=1, le=100_000)] = 1) -> Response:
+def progress(visit: Visit, page: PageNumber = 1) -> Response:
     """The study's progress by query."""
-    site = site_of(request)
-    account = site.administrator(request)
-    found = site.store.progress()
-    pages = max(1, -(-len(found.queries) // PAGE))
-    if page > pages:
-        raise HTTPException(404)
-    shown = found.queries[(page - 1) * PAGE : page * PAGE]
-    return site.show(request, "admin_progress.html", account, progress=found, shown=shown, page=page, page_count=pages)
+    progress = visit.store.progress()
+    shown, pages = items_on(progress.queries, page, QUERIES)
+    return visit.show("admin_progress.html", progress=progress, shown=shown, page=page, page_count=pages)
 
 
 @router.get("/assessors")
-def assessors(request: Request) -> Response:
+def assessors(visit: Visit) -> Response:
     """The list of assessors by their random names."""
-    site = site_of(request)
-    account = site.administrator(request)
-    return site.show(request, "admin_assessors.html", account, assessors=site.store.progress().assessors)
+    return visit.show("admin_assessors.html", assessors=visit.store.progress().assessors)
 
 
 @router.get("/assessors/{name}")
-def assessor(request: Request, name: Name) -> Response:
+def assessor(visit: Visit, name: Name) -> Response:
     """One assessor; only this page shows their address."""
-    site = site_of(request)
-    return _assessor(request, site.administrator(request), name)
-
-
-def _assessor(request: Request, account: Account, name: str, problem: str | None = None) -> Response:
-    site = site_of(request)
-    who = site.store.people.account(name)
+    who = visit.store.people.account(name)
     if who is None:
         raise HTTPException(404)
-    address = site.store.people.address(name)
-    status = 200 if problem is None else 422
-    return site.show(request, "admin_assessor.html", account, status, who=who, address=address, problem=problem)
+    return visit.show("admin_assessor.html", who=who, address=visit.store.people.address(name))
 
 
 @router.post("/assessors/{name}/pause")
-def pause(request: Request, name: Name) -> Response:
+def pause(visit: Visit, name: Name) -> Response:
     """Pause an assessor."""
-    site = site_of(request)
-    site.store.people.pause(name, by=site.administrator(request).name)
-    return site.go(f"/admin/assessors/{name}")
+    visit.store.people.pause(name, by=visit.me.name)
+    return visit.go(f"/admin/assessors/{name}")
 
 
 @router.post("/assessors/{name}/resume")
-def resume(request: Request, name: Name) -> Response:
+def resume(visit: Visit, name: Name) -> Response:
     """Let a paused assessor grade again."""
-    site = site_of(request)
-    site.store.people.resume(name, by=site.administrator(request).name)
-    return site.go(f"/admin/assessors/{name}")
+    visit.store.people.resume(name, by=visit.me.name)
+    return visit.go(f"/admin/assessors/{name}")
 
 
 @router.post("/assessors/{name}/delete")
-def delete(request: Request, name: Name, sure: Annotated[str, Form(max_length=10)] = "") -> Response:
+def delete(visit: Visit, name: Name, sure: Annotated[str, Form(max_length=10)] = "") -> Response:
     """Delete an assessor's data, after a confirmation."""
-    site = site_of(request)
-    account = site.administrator(request)
     if not sure:
-        return _assessor(request, account, name, "Nothing was deleted: tick the box if you are sure.")
-    site.store.people.delete(name, by=account.name)
-    return site.go("/admin/assessors")
+        return assessor(visit.refuse("Nothing was deleted: tick the box if you are sure."), name)
+    visit.store.people.delete(name, by=visit.me.name)
+    return visit.go("/admin/assessors")
 
 
 @router.get("/invitations")
-def invitations(request: Request) -> Response:
+def invitations(visit: Visit) -> Response:
     """The list of invitations."""
-    site = site_of(request)
-    return _invitations(request, site.administrator(request))
+    return _invitations(visit)
 
 
 @router.post("/invitations")
 def invite(
-    request: Request,
+    visit: Visit,
     places: Annotated[int, Form(ge=1, le=MOST_PLACES)],
     days: Annotated[int, Form(ge=1, le=LONGEST_DAYS)] = VALID_DAYS,
     role: Annotated[str, Form(max_length=20)] = "assessor",
 ) -> Response:
     """Create an invitation; only the response shows its link."""
-    site = site_of(request)
-    account = site.administrator(request)
     administrator = role == "administrator"
-    code = site.store.invitations.invite(places, administrator=administrator, days=days, by=account.name)
-    return _invitations(request, account, code)
+    code = visit.store.invitations.invite(places, administrator=administrator, days=days, by=visit.me.name)
+    return _invitations(visit, code)
 
 
 @router.post("/invitations/{number}/withdraw")
-def withdraw(request: Request, number: Annotated[int, Path(ge=1, le=LARGEST)]) -> Response:
+def withdraw(visit: Visit, number: Annotated[int, Path(ge=1, le=LARGEST)]) -> Response:
     """Withdraw an invitation."""
-    site = site_of(request)
-    site.store.invitations.withdraw(number, by=site.administrator(request).name)
-    return site.go("/admin/invitations")
+    visit.store.invitations.withdraw(number, by=visit.me.name)
+    return visit.go("/admin/invitations")
 
 
-def _invitations(request: Request, account: Account, code: str | None = None) -> Response:
-    site = site_of(request)
-    return site.show(
-        request,
-        "admin_invitations.html",
-        account,
-        invitations=site.store.invitations.all(),
-        code=code,
-        link=None if code is None else request.app.state.door.invitation(code),
-        days=VALID_DAYS,
-        most_places=MOST_PLACES,
+def _invitations(visit: Visit, code: str | None = None) -> Response:
+    limits = {"days": VALID_DAYS, "most_places": MOST_PLACES}
+    link = None if code is None else visit.site.invitation(code)
+    return visit.show(
+        "admin_invitations.html", invitations=visit.store.invitations.all(), code=code, link=link, **limits
     )
 
 
 @router.get("/events")
-def events(request: Request) -> Response:
+def events(visit: Visit) -> Response:
     """The log of administrators' actions."""
-    site = site_of(request)
-    account = site.administrator(request)
-    return site.show(request, "admin_events.html", account, events=site.store.people.events())
+    return visit.show("admin_events.html", events=visit.store.people.events())
+
+
+@router.get("/results")
+def results(visit: Visit) -> Response:
+    """The agreement of assessors, and the list of exports."""
+    grades, thresholds = visit.store.grades(), _thresholds(visit.store)
+    agreement = measure_agreement(grades, thresholds)
+    return visit.show(
+        "admin_results.html",
+        figures=[figure for figure in agreement.figures if figure.passages and not math.isnan(figure.value)],
+        agreement=agreement,
+        warnings=list(agreement.warnings()),
+        answers=len(grades),
+        notes=len(visit.store.notes()),
+        formats=FORMATS,
+        label_sets=[*thresholds, GRADED],
+    )
+
+
+@router.get("/notes")
+def notes(visit: Visit, page: PageNumber = 1) -> Response:
+    """The assessors' notes on passages."""
+    notes = visit.store.notes()
+    shown, pages = items_on(notes, page, NOTES)
+    texts = visit.store.query_texts()
+    here = {"page": page, "page_count": pages, "count": len(notes)}
+    return visit.show("admin_notes.html", notes=shown, queries=texts, formats=FORMATS, **here)
+
+
+@router.get("/export/{name}")
+def export(visit: Visit, name: Annotated[str, Path(max_length=40)]) -> Response:
+    """Download an exported file: answers or notes in a format, or a label set."""
+    content, _, kind = name.rpartition(".")
+    if content in ROWS and kind in FORMATS:
+        rows = visit.store.answers() if content == "answers" else visit.store.notes()
+        text = exported(rows, kind, ROWS[content]).encode()
+    elif kind == "qrels" and content in (*_thresholds(visit.store), GRADED):
+        text = _labels(visit.store, content)
+    else:
+        raise HTTPException(404)
+    slug = re.sub(r"[^a-z0-9]+", "-", visit.study.title.lower()).strip("-")[:60] or "study"
+    media = "application/json" if kind == "json" else "text/plain; charset=utf-8"
+    return Response(text, media_type=media, headers={"content-disposition": f'attachment; filename="{slug}-{name}"'})
+
+
+def _thresholds(store: Store) -> dict[str, int]:
+    grades = store.study.grades
+    return thresholds_of(grades[0], grades[-1])
+
+
+def _labels(store: Store, name: str) -> bytes:
+    """Labels of the queries that have enough assessors."""
+    study = store.study
+    rules = LabelRules(study.grades[0], _thresholds(store), study.assessors_per_query)
+    labels = make_labels(store.grades(finished=True), store.originals() or None, rules)
+    with TemporaryDirectory() as folder:
+        path = File(folder) / "labels.qrels"
+        write_qrels(path, labels.sets[name], "trec")
+        return path.read_bytes()
+
+
+def items_on(items: Sequence[T], page: int, size: int) -> tuple[Sequence[T], int]:
+    """The items on a page, and the number of pages; status 404 behind the last."""
+    shown, part = part_of(items, page, size)
+    if page > part.pages:
+        raise HTTPException(404)
+    return shown, part.pages

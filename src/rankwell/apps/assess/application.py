@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from rankwell.apps.web import Pages, Postbox, RateLimit, Sessions, mail_settings, normalised_address, secret_key
-from rankwell.apps.web.sign_in import Entry, NotValidError, TooManyTriesError
-from rankwell.core import MissingExtraError, ParameterError
-from rankwell.judging.people import Account
+from fastapi import FastAPI, Request
+from starlette.responses import RedirectResponse, Response
+
+from rankwell.apps.assess import administration, entrance, judging_pages
+from rankwell.apps.assess.site import StudySite
+from rankwell.apps.web import Pages, Postbox, Sessions, mail_settings, normalised_address, secret_key
+from rankwell.apps.web.application import new_application, serve
+from rankwell.apps.web.visits import LATER
+from rankwell.core import ParameterError
 from rankwell.judging.store import Store
 from rankwell.judging.study import AssessError, NoConsentError, NotThereError, PausedError, TooManyAttemptsError
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-
 HERE = Path(__file__).parent
-STATUSES = {
-    NotThereError: 404,
-    PausedError: 403,
-    TooManyAttemptsError: 429,
-    AssessError: 409,
-    ParameterError: 422,
-}
+STATUSES = {NotThereError: 404, TooManyAttemptsError: 429, AssessError: 409, ParameterError: 422}
+ELSEWHERE: dict[type[Exception], str] = {NoConsentError: "/welcome", PausedError: "/"}
 
 
 def create_application(
@@ -46,23 +37,13 @@ def create_application(
     `secure` restricts cookies to HTTPS (default: by `base_url`); without a postbox people sign in by
     invitation only; `describe` publishes the OpenAPI description, for tests.
     """
-    try:
-        from rankwell.apps.web.application import new_application
-        from rankwell.apps.web.sign_in import TRIES_PER_MINUTE, Door, add_sign_in
-    except ImportError as error:
-        raise MissingExtraError("the judging pages", extra="assess") from error
-    from rankwell.apps.assess import administration, entrance, judging_pages, results
-    from rankwell.apps.assess.site import Site
-
     base_url, root, https = checked_address(base_url)
     sessions = Sessions(key, name="rankwell-assess", secure=https if secure is None else secure, path=root or "/")
     pages = Pages(sessions, templates=[HERE / "templates"], static=[HERE / "static"], root=root)
     pages.everywhere["site"] = store.study.title
     app = new_application(store.study.title, pages, describe=describe)
-    app.state.site = Site(store, pages)
-    tries = RateLimit(TRIES_PER_MINUTE, 60)
-    add_sign_in(app, Door(store.study.title, pages, StudyDoorkeeper(store), base_url, tries, postbox))
-    for part in (entrance, judging_pages, administration, results):
+    app.state.site = StudySite(pages, store, base_url, postbox)
+    for part in (entrance, judging_pages, administration):
         app.include_router(part.router)
     _answer_errors(app, pages)
     return app
@@ -78,56 +59,18 @@ def checked_address(base_url: str) -> tuple[str, str, bool]:
 
 def _answer_errors(app: FastAPI, pages: Pages) -> None:
     """Show a study's errors as pages."""
-    from starlette.responses import RedirectResponse
 
     def refused(request: Request, error: Exception) -> Response:
-        if isinstance(error, NoConsentError):
-            return RedirectResponse(pages.url("/welcome"), 303)
-        if isinstance(error, PausedError):
-            return RedirectResponse(pages.url("/"), 303)
+        if type(error) in ELSEWHERE:
+            return RedirectResponse(pages.url(ELSEWHERE[type(error)]), 303)
         status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
         told = str(error)[:1].upper() + str(error)[1:] + "." if status == STATUSES[AssessError] else None
-        return pages.error(request, status, words=told)
+        response = pages.error(request, status, words=told)
+        response.headers.update(LATER if status == STATUSES[TooManyAttemptsError] else {})
+        return response
 
     for kind in STATUSES:
         app.add_exception_handler(kind, refused)
-
-
-@dataclass(frozen=True)
-class StudyDoorkeeper:
-    """Signs assessors in with the links and codes of one study."""
-
-    store: Store
-
-    def token(self, address: str, place: str, code: str | None) -> str | None:
-        """The token to mail to an address, or None."""
-        with _as_the_web_says():
-            return self.store.sign_in.request_link(address, place, code)
-
-    def by_link(self, token: str, place: str) -> Entry:
-        """Sign in with a mailed token."""
-        with _as_the_web_says():
-            return _entry(self.store.sign_in.sign_in(token, place))
-
-    def by_code(self, code: str, place: str) -> Entry:
-        """Sign in with a code."""
-        with _as_the_web_says():
-            welcome = self.store.invitations.redeem(code, place)
-            return _entry(welcome.account, welcome.return_code)
-
-
-def _entry(account: Account, return_code: str | None = None) -> Entry:
-    return Entry(account.name, account.session, return_code)
-
-
-@contextmanager
-def _as_the_web_says() -> Iterator[None]:
-    try:
-        yield
-    except TooManyAttemptsError as error:
-        raise TooManyTriesError from error
-    except (NotThereError, ParameterError) as error:
-        raise NotValidError from error
 
 
 FROM_A_SHELL = "command line"  # the `place` of an administrator's link from the command line
@@ -145,12 +88,6 @@ def run(
     tell: Callable[[str], None] = print,
 ) -> None:
     """Serve a study until it is stopped; `tell` gets the address and the administrator's link."""
-    try:
-        from rankwell.apps.web.application import serve
-    except ImportError as error:
-        from rankwell.core import MissingExtraError
-
-        raise MissingExtraError("serving a study", extra="assess") from error
     address, _, https = checked_address(base_url or f"http://{f'[{host}]' if ':' in host else host}:{port}")
     settings = mail_settings()
     postbox = None if settings is None else Postbox(settings)

@@ -2,54 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter, Form, HTTPException, Path, Request
+from fastapi import APIRouter, Depends, Form, HTTPException, Path
 from starlette.responses import Response
 
-from rankwell.apps.assess.site import FRAGMENT, Site, lay_out, only_ends_named, site_of
+from rankwell.apps.assess.site import Visit, check_assessor
 from rankwell.judging.judging import LONGEST_NOTE, Task
-from rankwell.judging.people import Account
 
 UNSURE, NOTE = "unsure", "note"  # answers of a form other than grades
 LARGEST = 2**31 - 1  # the largest id of a database
 DAY = 24 * 3600 * 1000  # milliseconds
 
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
-router = APIRouter(default_response_class=Response)
+router = APIRouter(default_response_class=Response, dependencies=[Depends(check_assessor)])
 
 
 @router.post("/begin")
-def begin(request: Request) -> Response:
+def begin(visit: Visit) -> Response:
     """Assign queries to the assessor."""
-    site = site_of(request)
-    account = site.assessor(request)
-    if not site.store.judging.begin(account.name):
-        return site.show(request, "nothing_left.html", account)
-    return _next(request, site, account)
+    if not visit.store.judging.begin(visit.me.name):
+        return visit.show("nothing_left.html")
+    return _next(visit)
 
 
 @router.get("/judge")
-def judge(request: Request) -> Response:
+def judge(visit: Visit) -> Response:
     """The passage to judge next."""
-    site = site_of(request)
-    return _next(request, site, site.assessor(request))
+    return _next(visit)
 
 
 @router.get("/judge/{assignment}/{position}")
-def judge_again(request: Request, assignment: Number, position: Number) -> Response:
+def judge_again(visit: Visit, assignment: Number, position: Number) -> Response:
     """A passage that was judged before, to view it again."""
-    site = site_of(request)
-    account = site.assessor(request)
-    task = site.store.judging.task(account.name, assignment, position)
+    task = visit.store.judging.task(visit.me.name, assignment, position)
     if task is None:
         raise HTTPException(404)
-    return _passage(request, site, account, task)
+    return _passage(visit, task)
 
 
 @router.post("/judge/{assignment}/{position}")
 def answer(  # noqa: PLR0917 -- FastAPI passes them by name
-    request: Request,
+    visit: Visit,
     assignment: Number,
     position: Number,
     answer: Annotated[str, Form(max_length=20)],
@@ -57,76 +53,131 @@ def answer(  # noqa: PLR0917 -- FastAPI passes them by name
     milliseconds: Annotated[int | None, Form(ge=0, le=DAY)] = None,
 ) -> Response:
     """Save an answer or a note to the disk, and show the next passage."""
-    site = site_of(request)
-    account = site.assessor(request)
+    judging, name = visit.store.judging, visit.me.name
     note = None if note is None else note.replace("\r\n", "\n")  # browsers send CRLF
     if answer == NOTE:
-        site.store.judging.note(account.name, assignment, position, note or "")
-        return _there(request, site, account, assignment, position)
-    grade = None if answer == UNSURE else _grade(answer)
-    judging = site.store.judging
-    if FRAGMENT not in request.headers:
-        judging.give(account.name, assignment, position, grade, milliseconds=milliseconds, note=note)
-        return site.go("/judge")
-    task = judging.give_and_go_on(account.name, assignment, position, grade, milliseconds=milliseconds, note=note)
-    return _shown(request, site, account, task, saved=answer)
+        judging.note(name, assignment, position, note or "")
+        if not visit.wants_fragment:
+            return visit.go(f"/judge/{assignment}/{position}")
+        task = judging.task(name, assignment, position)
+        return _next(visit) if task is None else _passage(visit, task)
+    try:
+        grade = None if answer == UNSURE else int(answer)
+    except ValueError:
+        raise HTTPException(422) from None
+    swap = visit.wants_fragment
+    given = judging.give(name, assignment, position, grade, milliseconds=milliseconds, note=note, go_on=swap)
+    return _shown(visit, given.following, saved=answer) if swap else visit.go("/judge")
 
 
 @router.post("/undo")
-def undo(request: Request) -> Response:
+def undo(visit: Visit) -> Response:
     """Undo the last answer, and show its passage."""
-    site = site_of(request)
-    account = site.assessor(request)
-    task = site.store.judging.undo(account.name)
+    task = visit.store.judging.undo(visit.me.name)
     if task is None:
-        return _next(request, site, account)
-    if FRAGMENT in request.headers:
-        return _passage(request, site, account, task, undone=True)
-    return site.go(f"/judge/{task.assignment}/{task.position}")
+        return _next(visit)
+    if visit.wants_fragment:
+        return _passage(visit, task, undone=True)
+    return visit.go(f"/judge/{task.assignment}/{task.position}")
 
 
-def _grade(answer: str) -> int:
-    try:
-        return int(answer)
-    except ValueError:
-        raise HTTPException(422) from None
-
-
-def _there(request: Request, site: Site, account: Account, assignment: int, position: int) -> Response:
-    if FRAGMENT not in request.headers:
-        return site.go(f"/judge/{assignment}/{position}")
-    task = site.store.judging.task(account.name, assignment, position)
-    return _next(request, site, account) if task is None else _passage(request, site, account, task)
-
-
-def _next(request: Request, site: Site, account: Account) -> Response:
+def _next(visit: Visit) -> Response:
     """The next passage: directly for our script, by a redirect for a plain form, so that a reload is harmless."""
-    if request.method == "POST" and FRAGMENT not in request.headers:
-        return site.go("/judge")
-    return _shown(request, site, account, site.store.judging.task(account.name))
+    if visit.request.method == "POST" and not visit.wants_fragment:
+        return visit.go("/judge")
+    return _shown(visit, visit.store.judging.task(visit.me.name))
 
 
-def _shown(request: Request, site: Site, account: Account, task: Task | None, *, saved: str | None = None) -> Response:
+def _shown(visit: Visit, task: Task | None, *, saved: str | None = None) -> Response:
     if task is None:
-        done = sum(query.state == "done" for query in site.store.judging.queries(account.name))
-        return site.show(request, "round_done.html", account, done=done)
-    return _passage(request, site, account, task, saved=saved)
+        done = sum(query.state == "done" for query in visit.store.judging.queries(visit.me.name))
+        return visit.show("round_done.html", done=done)
+    return _passage(visit, task, saved=saved)
 
 
-def _passage(
-    request: Request, site: Site, account: Account, task: Task, *, saved: str | None = None, undone: bool = False
-) -> Response:
-    study = site.store.study
-    return site.show(
-        request,
+def _passage(visit: Visit, task: Task, *, saved: str | None = None, undone: bool = False) -> Response:
+    names = {str(point.grade): point.name for point in visit.study.scale}
+    return visit.show(
         "judge.html",
-        account,
         task=task,
-        reading=lay_out(task.passage, task.query, mark=study.mark_terms),
+        reading=lay_out(task.passage, task.query, mark=visit.study.mark_terms),
         can_undo=task.answered > 0 or task.query_number > 1,
-        only_ends=only_ends_named((point.grade, point.name) for point in study.scale),
-        guidelines=site.guidelines,
-        saved={str(point.grade): point.name for point in study.scale}.get(saved or "", saved),
+        only_ends=only_ends_named((point.grade, point.name) for point in visit.study.scale),
+        guidelines=visit.site.guidelines,
+        saved=names.get(saved or "", saved),
         undone=undone,
         longest_note=LONGEST_NOTE,
     )
+
+
+def only_ends_named(names: Iterable[tuple[int, str]]) -> bool:
+    """Whether a scale names only its first and last grade: then the names are shown beside the grades."""
+    first, *between, last = [name != str(grade) for grade, name in names]
+    return first and last and bool(between) and not any(between)
+
+
+TITLE = "title"
+WORD = re.compile(r"\w+(?:['’-]\w+)*")  # noqa: RUF001 -- texts have both kinds of apostrophe
+BREAK = re.compile(r"\n[^\S\n]*\n\s*")
+SHORTEST = 2  # characters of a highlighted word
+# Words of a query that are not highlighted.
+PLAIN_TEXT = """
+a about an and are as at be by can could did do does for from had has have how i if in into is it its of on or should so
+than that the their them then there these they this to was were what when where which who whom whose why will with would
+you your
+"""
+PLAIN = frozenset(PLAIN_TEXT.split())
+
+
+class PassagePiece(NamedTuple):
+    """A piece of text, highlighted or not."""
+
+    text: str
+    marked: bool
+
+
+Paragraph = tuple[PassagePiece, ...]
+
+
+class PassageSection(NamedTuple):
+    """One text of a passage with its name, which is shown where there are several."""
+
+    name: str
+    paragraphs: tuple[Paragraph, ...]
+
+
+class PassageReading(NamedTuple):
+    """A passage laid out: its title (empty where it has none) and its other texts."""
+
+    title: Paragraph
+    sections: tuple[PassageSection, ...]
+
+
+def lay_out(passage: Mapping[str, str], query: str, *, mark: bool) -> PassageReading:
+    """The passage in paragraphs. Nothing in it is markup: templates escape every piece."""
+    words = query_words(query) if mark else frozenset()
+    texts = {name: text for name, text in passage.items() if text.strip()}
+    title = texts.pop(TITLE, "") if len(texts) > 1 else ""
+    sections = tuple(
+        PassageSection(name, tuple(tuple(_pieces(part, words)) for part in BREAK.split(text.strip())))
+        for name, text in texts.items()
+    )
+    return PassageReading(tuple(_pieces(title, words)), sections)
+
+
+def query_words(query: str) -> frozenset[str]:
+    """The words of a query to highlight, in lower case."""
+    found = (word.casefold() for word in WORD.findall(query))
+    return frozenset(word for word in found if len(word) >= SHORTEST and word not in PLAIN)
+
+
+def _pieces(text: str, words: frozenset[str]) -> Iterator[PassagePiece]:
+    end = 0
+    for match in WORD.finditer(text) if words else ():
+        if match[0].casefold() in words:
+            if match.start() > end:
+                yield PassagePiece(text[end : match.start()], marked=False)
+            yield PassagePiece(match[0], marked=True)
+            end = match.end()
+    if end < len(text):
+        yield PassagePiece(text[end:], marked=False)

@@ -6,18 +6,16 @@ import ipaddress
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from fastapi import FastAPI
+
+from rankwell.apps.screening import project_pages, screening_pages
+from rankwell.apps.screening.site import ClosedError, ProjectSite
 from rankwell.apps.web import Pages, Sessions, Signer, secret_key
-from rankwell.core import MissingExtraError, ParameterError
+from rankwell.apps.web.application import new_application, serve
+from rankwell.core import ParameterError
 from rankwell.reviews.screening.ranking import LiveRanking
 from rankwell.reviews.screening.store import Project
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.requests import Request
-    from starlette.responses import Response
-
 
 HERE = Path(__file__).parent
 LARGEST_UPLOAD = 64 * 1024 * 1024
@@ -31,28 +29,12 @@ def create_application(
 
     `model` (BERT) encodes the records in the background; `describe` publishes the OpenAPI description, for tests.
     """
-    try:
-        from rankwell.apps.web.application import new_application
-    except ImportError as error:
-        raise MissingExtraError("the screening pages", extra="reviews") from error
-    from rankwell.apps.screening import entrance, lists, screening_pages
-    from rankwell.apps.screening.site import Site
-
     # Browsers send a host's cookies to all of its ports: two projects at once must not share a name.
     sessions = Sessions(key, name=f"rankwell-screen-{project.key}", secure=secure)
     pages = Pages(sessions, templates=[HERE / "templates"], static=[HERE / "static"])
-    app = new_application("Screening", pages, describe=describe, uploads={entrance.UPLOAD: LARGEST_UPLOAD})
+    app = new_application("Screening", pages, describe=describe, uploads={project_pages.UPLOAD: LARGEST_UPLOAD})
     ranking = LiveRanking(project, model)
-    app.state.site = Site(project, ranking, pages, Signer(key, f"screen:{project.key}"))
-    _run_with(app, ranking)
-    for part in (entrance, screening_pages, lists):
-        app.include_router(part.router)
-    _answer_errors(app, pages)
-    return app
-
-
-def _run_with(app: FastAPI, ranking: LiveRanking) -> None:
-    """Start and stop the ranking with the application."""
+    app.state.site = ProjectSite(pages, project, ranking, Signer(key, f"screen:{project.key}"))
 
     @asynccontextmanager
     async def learning(_: FastAPI) -> AsyncIterator[None]:
@@ -61,19 +43,11 @@ def _run_with(app: FastAPI, ranking: LiveRanking) -> None:
         ranking.close()
 
     app.router.lifespan_context = learning
-
-
-def _answer_errors(app: FastAPI, pages: Pages) -> None:
-    from rankwell.apps.screening.site import ClosedError
-
-    def closed(request: Request, _: Exception) -> Response:
-        return pages.error(request, 401, words=CLOSED)
-
-    def refused(request: Request, _: Exception) -> Response:
-        return pages.error(request, 422)
-
-    app.add_exception_handler(ClosedError, closed)
-    app.add_exception_handler(ParameterError, refused)
+    for router in (project_pages.door, screening_pages.router, project_pages.router):
+        app.include_router(router)
+    app.add_exception_handler(ClosedError, lambda request, _: pages.error(request, 401, words=CLOSED))
+    app.add_exception_handler(ParameterError, lambda request, _: pages.error(request, 422))
+    return app
 
 
 def run(
@@ -86,10 +60,6 @@ def run(
     tell: Callable[[str], None] = print,
 ) -> None:
     """Serve a project until it is stopped; `tell` gets each reviewer's link, `model` encodes in the background."""
-    try:
-        from rankwell.apps.web.application import serve
-    except ImportError as error:
-        raise MissingExtraError("serving a screening project", extra="reviews") from error
     app = create_application(project, key=secret_key(), model=model)
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     tell(f"{project.settings.title}: {project.records.count():,} records")

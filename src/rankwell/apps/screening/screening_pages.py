@@ -9,16 +9,14 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Annotated, NamedTuple, Self
 
-from fastapi import APIRouter, Form, HTTPException, Path, Request
+from fastapi import APIRouter, Depends, Form, HTTPException, Path
 from starlette.responses import Response
 
-from rankwell.apps.screening.site import Site, site_of
-from rankwell.apps.web.responses import wants_fragment
+from rankwell.apps.screening.site import Visit, check_reviewer
 from rankwell.reviews.screening.decisions import LONGEST_NOTE, LONGEST_REASON, Answer, Decision
 from rankwell.reviews.screening.effort import Stopping, suggest_stopping
 from rankwell.reviews.screening.files import WORDS
 from rankwell.reviews.screening.ranking import Order
-from rankwell.reviews.screening.store import Reviewer
 
 LEFT, RIGHT, TOP, BOTTOM = 34.0, 310.0, 12.0, 132.0
 MOST_POINTS = 240
@@ -97,97 +95,85 @@ class Standing:
         return before, line[place + 1] if place + 1 < len(line) else None
 
 
-def standing_of(site: Site, reviewer: int) -> Standing:
-    """A reviewer's current state."""
-    project = site.project
-    return Standing(project.decisions.of(reviewer), project.duplicates.set_aside(), site.ranking.order(reviewer))
+def standing_of(visit: Visit) -> Standing:
+    """The reviewer's current state."""
+    project, reviewer = visit.project, visit.reviewer.id
+    return Standing(project.decisions.of(reviewer), project.duplicates.set_aside(), visit.site.ranking.order(reviewer))
 
 
 LARGEST = 2**31 - 1
 
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
 Reason = Annotated[str, Form(max_length=LONGEST_REASON)]
-router = APIRouter(default_response_class=Response)
+router = APIRouter(default_response_class=Response, dependencies=[Depends(check_reviewer)])
 
 
 @router.get("/screen")
-def next_record(request: Request) -> Response:
+def next_record(visit: Visit) -> Response:
     """The page of the most promising undecided record."""
-    site = site_of(request)
-    return _next(request, site, site.reviewer(request))
+    return _next(visit)
 
 
 @router.get("/screen/{record}")
-def one_record(request: Request, record: Number) -> Response:
+def one_record(visit: Visit, record: Number) -> Response:
     """The page of one record, decided or not."""
-    site = site_of(request)
-    reviewer = site.reviewer(request)
-    return _show(request, site, reviewer, record, standing_of(site, reviewer.id))
+    return _show(visit, record, standing_of(visit))
 
 
 @router.post("/screen/{record}")
 def decide(
-    request: Request,
+    visit: Visit,
     record: Number,
     answer: Annotated[Answer, Form()],
     reason: Reason = "",
     note: Annotated[str, Form(max_length=2 * LONGEST_NOTE)] = "",
 ) -> Response:
     """Save an answer to the disk, and show the next record."""
-    site = site_of(request)
-    reviewer = site.reviewer(request)
-    check_reason(site, reason)
+    check_reason(visit, reason)
     note = note.replace("\r\n", "\n").strip()
-    if not site.project.decisions.decide(reviewer.id, record, answer, reason, note):
+    if not visit.project.decisions.decide(visit.reviewer.id, record, answer, reason, note):
         raise HTTPException(404)
-    site.ranking.changed()
-    return _next(request, site, reviewer, said=f"Saved: {WORDS[answer]}.")
+    visit.site.ranking.changed()
+    return _next(visit, said=f"Saved: {WORDS[answer]}.")
 
 
 @router.post("/undo")
-def undo(request: Request) -> Response:
+def undo(visit: Visit) -> Response:
     """Undo the last answer, and show its record."""
-    site = site_of(request)
-    reviewer = site.reviewer(request)
-    record = site.project.decisions.undo(reviewer.id)
-    site.ranking.changed()
-    if record is None or record in site.project.duplicates.set_aside():
-        return _next(request, site, reviewer)
-    if wants_fragment(request):
-        standing = standing_of(site, reviewer.id).beginning_with(record)
-        return _show(request, site, reviewer, record, standing, said="Undone.")
-    return site.go(f"/screen/{record}")
+    record = visit.project.decisions.undo(visit.reviewer.id)
+    visit.site.ranking.changed()
+    if record is None or record in visit.project.duplicates.set_aside():
+        return _next(visit)
+    if visit.wants_fragment:
+        return _show(visit, record, standing_of(visit).beginning_with(record), said="Undone.")
+    return visit.go(f"/screen/{record}")
 
 
-def check_reason(site: Site, reason: str) -> None:
+def check_reason(visit: Visit, reason: str) -> None:
     """Raise an error unless the reason is on the project's list."""
-    if reason and reason not in site.project.settings.reasons:
+    if reason and reason not in visit.project.settings.reasons:
         raise HTTPException(422)
 
 
-def _next(request: Request, site: Site, reviewer: Reviewer, said: str = "") -> Response:
+def _next(visit: Visit, said: str = "") -> Response:
     """The next record: directly for our script, by a redirect for a plain form, so that a reload is harmless."""
-    if request.method == "POST" and not wants_fragment(request):
-        return site.go("/screen")
-    standing = standing_of(site, reviewer.id)
+    if visit.request.method == "POST" and not visit.wants_fragment:
+        return visit.go("/screen")
+    standing = standing_of(visit)
     if standing.waiting:
-        return _show(request, site, reviewer, standing.waiting[0], standing, said=said)
+        return _show(visit, standing.waiting[0], standing, said=said)
     if not standing.total:
-        return site.go("/import")
-    return site.show(request, "finished.html", reviewer, standing=standing, said=said)
+        return visit.go("/import")
+    return visit.show("finished.html", standing=standing, said=said)
 
 
-def _show(
-    request: Request, site: Site, reviewer: Reviewer, number: int, standing: Standing, *, said: str = ""
-) -> Response:
-    record = site.project.records.get(number)
+def _show(visit: Visit, number: int, standing: Standing, *, said: str = "") -> Response:
+    record = visit.project.records.get(number)
     if record is None or number in standing.aside:
         raise HTTPException(404)
     before, after = standing.neighbours(number)
-    return site.show(
-        request,
+    return visit.show(
         "screen.html",
-        reviewer,
         record=record,
         decision=standing.decisions.get(number),
         standing=standing,

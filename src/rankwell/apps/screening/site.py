@@ -1,16 +1,15 @@
-"""The context of all pages: the project, its ranking, the templates and the reviewer."""
+"""The context of all pages: the project, its ranking and the reviewer, who signs in by a link."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import Request
-from starlette.responses import RedirectResponse, Response
+from fastapi import Depends, Request
+from starlette.responses import Response
 
-from rankwell.apps.web import Pages, Signer
-from rankwell.apps.web.responses import layout_for
+from rankwell.apps.web import Pages, Signer, visits
 from rankwell.apps.web.sessions import same
 from rankwell.reviews.screening.ranking import LiveRanking
 from rankwell.reviews.screening.store import Project, Reviewer
@@ -20,14 +19,12 @@ class ClosedError(Exception):
     """A visitor without one of the project's links."""
 
 
-@dataclass(frozen=True)
-class Site:
+class ProjectSite(visits.Site):
     """A project with its pages and its ranking."""
 
-    project: Project
-    ranking: LiveRanking
-    pages: Pages
-    signer: Signer
+    def __init__(self, pages: Pages, project: Project, ranking: LiveRanking, signer: Signer) -> None:
+        super().__init__(pages)
+        self.project, self.ranking, self._signer = project, ranking, signer
 
     def link(self, reviewer: Reviewer) -> str:
         """A reviewer's sign-in path, derived from the installation's key, so that it need not be stored."""
@@ -38,35 +35,42 @@ class Site:
         known = any(reviewer.id == number for reviewer in self.project.reviewers())
         return same(self._key(number), key) and known
 
-    def reviewer(self, request: Request) -> Reviewer:
-        """The signed-in reviewer; an error without one."""
-        person = self.pages.session(request).person
-        found = next((reviewer for reviewer in self.project.reviewers() if str(reviewer.id) == person), None)
-        if found is None:
-            raise ClosedError
-        return found
-
-    def show(self, request: Request, template: str, reviewer: Reviewer, status: int = 200, **values: Any) -> Response:
-        """Render a page, or only its main part for our script."""
-        reviewers = self.project.reviewers()
-        shared = {
-            "layout": layout_for(request),
-            "reviewer": reviewer,
-            "reviewers": reviewers,
-            "reading": self.ranking.reading,
-        }
-        settings = self.project.settings
-        return self.pages.show(request, template, status, **shared, settings=settings, site=settings.title, **values)
-
-    def go(self, path: str) -> Response:
-        """Redirect to another page after a form."""
-        return RedirectResponse(self.pages.url(path), 303)
-
     def _key(self, number: int) -> str:
-        return self.signer.mark(str(number).encode())
+        return self._signer.mark(str(number).encode())
 
 
-def site_of(request: Request) -> Site:
-    """The site that a request was sent to."""
-    found: Site = request.app.state.site
-    return found
+class ProjectVisit(visits.Visit):
+    """A request to a project's pages, and the reviewer who is signed in."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        self.site: ProjectSite = request.app.state.site
+        self.project: Project = self.site.project
+
+    @cached_property
+    def reviewer(self) -> Reviewer:
+        """The signed-in reviewer; an error without one."""
+        person = self.session.person
+        for reviewer in self.project.reviewers():
+            if str(reviewer.id) == person:
+                return reviewer
+        raise ClosedError
+
+    def show(self, template: str, status: int | None = None, **values: Any) -> Response:
+        """Render a page, or only its main part for our script."""
+        settings = self.project.settings
+        shared = {"reviewer": self.reviewer, "reviewers": self.project.reviewers(), "settings": settings}
+        reading = self.site.ranking.reading
+        return super().show(template, status, **shared, reading=reading, site=settings.title, **values)
+
+
+async def _visit(request: Request) -> ProjectVisit:
+    return ProjectVisit(request)
+
+
+Visit = Annotated[ProjectVisit, Depends(_visit)]
+
+
+def check_reviewer(visit: Visit) -> None:
+    """Refuse a visitor who has not signed in."""
+    _ = visit.reviewer

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from rankwell.apps.search.api.problems import ProblemError
-from rankwell.apps.web.requests import RateLimit
+from rankwell.apps.web import RateLimit
 from rankwell.core import FormatError, ParameterError, RankwellError, atomic_write, home
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class Access:
 
 
 def needed_role(method: str, path: str, *, private: bool) -> str | None:
-    """The role that a request needs, or None. The page's forms carry a token (`rankwell.apps.web.requests`)."""
+    """The role that a request needs, or None. The page's forms carry a token (`rankwell.apps.web.middleware`)."""
     if path.startswith("/api/") and method not in SAFE and path not in ASKING:
         return WRITE
     if not private or path in OPEN or path.startswith("/static/"):

@@ -15,8 +15,8 @@ from threading import Lock
 from typing import TypeVar
 
 from rankwell.index.compiled import kernels as search_kernels
-from rankwell.vectors.exact import kernels as vector_kernels
-from rankwell.vectors.warming import KERNELS, warm
+from rankwell.vectors.search import KERNELS, warm
+from rankwell.vectors.search import kernels as vector_kernels
 
 NICE = 10  # of 19: about a tenth of a core beside a busy search thread, all of an idle core
 TURN = 0.0005  # seconds

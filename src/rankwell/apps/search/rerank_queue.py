@@ -19,7 +19,7 @@ from rankwell.core import Document, ParameterError, RankwellError, Run, Stage
 from rankwell.core.arrays import Floats
 from rankwell.core.progress import SILENT, Progress
 from rankwell.models.base import Truncation
-from rankwell.models.base.opening import cores
+from rankwell.models.base.runtime import cores
 from rankwell.models.base.tokens import Pair
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.explanation import Interpolate, RerankExplanation, explain_rerank

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from rankwell.apps.web.mail import Mail, MailSettings, Postbox, mail_settings, normalised_address
 from rankwell.apps.web.pages import Pages, markdown
-from rankwell.apps.web.requests import RateLimit
-from rankwell.apps.web.sessions import Session, Sessions, Signer, secret_key
+from rankwell.apps.web.sessions import RateLimit, Session, Sessions, Signer, secret_key
 
 __all__ = [
     "Mail",

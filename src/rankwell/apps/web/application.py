@@ -5,28 +5,23 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
 
+import anyio
+import uvicorn
+from anyio.to_thread import current_default_thread_limiter
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.types import ASGIApp
+
+from rankwell.apps.web.middleware import Bodies, Faults, SecurityHeaders
 from rankwell.apps.web.pages import Pages
-from rankwell.apps.web.requests import Bodies
-from rankwell.apps.web.responses import Faults, SecurityHeaders
-from rankwell.core import MissingExtraError, ParameterError
-
-if TYPE_CHECKING:
-    import uvicorn
-    from fastapi import FastAPI
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.types import ASGIApp
+from rankwell.core import ParameterError
 
 
 class ElsewhereError(Exception):
-    """Raised by a page to redirect the visitor to another page of the application."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
+    """Raised with a path by a page, to redirect the visitor to another page of the application."""
 
 
 FOR_A_YEAR = "public, max-age=31536000, immutable"
@@ -39,34 +34,19 @@ def new_application(
 
     `uploads` are the paths that take files, each with the largest body it may have.
     """
-    try:
-        from fastapi import FastAPI
-        from fastapi.exceptions import RequestValidationError
-        from starlette.exceptions import HTTPException
-        from starlette.responses import RedirectResponse
-    except ImportError as error:
-        raise MissingExtraError("the web pages", extra="web") from error
-
     app = FastAPI(
         title=title, docs_url=None, redoc_url=None, openapi_url="/openapi.json" if describe else None, debug=False
     )
 
     def http_error(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
+        status, headers = getattr(error, "status_code", 500), getattr(error, "headers", None)
         response = pages.error(request, status)
-        if isinstance(error, HTTPException) and error.headers:
-            response.headers.update(error.headers)
+        response.headers.update(headers or {})
         return response
 
-    def invalid(request: Request, _: Exception) -> Response:
-        return pages.error(request, 422)
-
-    def elsewhere(_: Request, error: Exception) -> Response:
-        return RedirectResponse(pages.url(error.path if isinstance(error, ElsewhereError) else "/"), 303)
-
     app.add_exception_handler(HTTPException, http_error)
-    app.add_exception_handler(ElsewhereError, elsewhere)
-    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(ElsewhereError, lambda _, error: RedirectResponse(pages.url(str(error)), 303))
+    app.add_exception_handler(RequestValidationError, lambda request, _: pages.error(request, 422))
     # The last one added handles requests first.
     app.add_middleware(Bodies, sessions=pages.sessions, page=pages.error, uploads=uploads)
     app.add_middleware(Faults, page=pages.error)
@@ -77,18 +57,12 @@ def new_application(
 
 def _add_static_files(app: FastAPI, pages: Pages) -> None:
     """Serve static files by their plain names, and nothing else in or above their folders."""
-    from fastapi import HTTPException
-    from starlette.responses import FileResponse
-
-    files: dict[str, Path] = {
-        file.name: file for folder in reversed(pages.static) for file in folder.iterdir() if file.is_file()
-    }
 
     def static(name: str, v: str = "") -> Response:
-        if name not in files:
+        if name not in pages.files:
             raise HTTPException(404)
         current = v == pages.versions[name]
-        return FileResponse(files[name], headers={"cache-control": FOR_A_YEAR if current else "no-cache"})
+        return FileResponse(pages.files[name], headers={"cache-control": FOR_A_YEAR if current else "no-cache"})
 
     def favicon() -> Response:
         return static("favicon.svg")
@@ -107,12 +81,6 @@ def serve(app: ASGIApp, *, host: str, port: int, quiet: bool = False) -> None:
     Forwarded visitor addresses are trusted from a proxy on this machine only (uvicorn's `forwarded_allow_ips`,
     which the environment's FORWARDED_ALLOW_IPS widens).
     """
-    try:
-        import anyio
-        import uvicorn
-    except ImportError as error:
-        raise MissingExtraError("serving web pages", extra="web") from error
-
     if not 0 <= port < 1 << 16:
         raise ParameterError("--port", expected="a number from 0 to 65535", found=port)
     log_to_stderr(quiet=quiet)
@@ -130,8 +98,6 @@ def serve(app: ASGIApp, *, host: str, port: int, quiet: bool = False) -> None:
 
 
 async def _serve(server: uvicorn.Server) -> None:
-    from anyio.to_thread import current_default_thread_limiter
-
     current_default_thread_limiter().total_tokens = THREADS
     await server.serve()
 

@@ -132,20 +132,16 @@ class Postbox:
 
     def _work(self) -> None:
         while (mail := self._letters.get()) is not None:
-            self._send_patiently(mail)
-
-    def _send_patiently(self, mail: Mail) -> None:
-        for wait in (*self._waits, None):
-            try:
-                send(mail, self.settings)
-            except (OSError, smtplib.SMTPException, ValueError) as error:
-                # The server's answer may quote the address, so only the error's type is logged.
-                logger.warning("a mail was not sent: %s%s", type(error).__name__, "" if wait else "; given up")
-                if wait is None or isinstance(error, (ValueError, smtplib.SMTPRecipientsRefused)):
-                    return
-                time.sleep(wait)
-            else:
-                return
+            for wait in (*self._waits, None):
+                try:
+                    send(mail, self.settings)
+                    break
+                except (OSError, smtplib.SMTPException, ValueError) as error:
+                    # The server's answer may quote the address, so only the error's type is logged.
+                    logger.warning("a mail was not sent: %s%s", type(error).__name__, "" if wait else "; given up")
+                    if wait is None or isinstance(error, (ValueError, smtplib.SMTPRecipientsRefused)):
+                        break
+                    time.sleep(wait)
 
 
 def send(mail: Mail, settings: MailSettings) -> None:

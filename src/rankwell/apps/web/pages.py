@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankwell import __version__
 from rankwell.apps.web.sessions import Session, Sessions
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markdown_it import MarkdownIt
     from starlette.requests import Request
-    from starlette.responses import HTMLResponse
+    from starlette.responses import HTMLResponse, Response
 
-
+R = TypeVar("R", bound="Response")
 HERE = Path(__file__).parent
 WORDS = {
     400: ("That did not work", "What was sent is not what this page expects."),
@@ -48,7 +48,8 @@ class Pages:
     ) -> None:
         self.sessions, self.root = sessions, root
         self.templates = [*templates, HERE / "templates"]
-        self.static = [*static, HERE / "static"]
+        folders = (HERE / "static", *reversed(static))
+        self.files = {file.name: file for folder in folders for file in folder.iterdir() if file.is_file()}
         self.everywhere: dict[str, Any] = {"version": __version__, "site": "Rankwell"}
 
     @cached_property
@@ -69,12 +70,7 @@ class Pages:
     @cached_property
     def versions(self) -> Mapping[str, str]:
         """A short hash for each static file, so that a browser keeps it until it changes."""
-        return {
-            file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:12]
-            for folder in reversed(self.static)
-            for file in folder.iterdir()
-            if file.is_file()
-        }
+        return {name: hashlib.sha256(file.read_bytes()).hexdigest()[:12] for name, file in self.files.items()}
 
     def url(self, path: str) -> str:
         """The URL of a path, below a proxy's prefix."""
@@ -99,7 +95,11 @@ class Pages:
         session = self.session(request)
         shared = {"csrf": self.sessions.token(session), "signed_in": session.person is not None, "person": None}
         html = self.environment.get_template(template).render({**shared, **values})
-        response = HTMLResponse(html, status)
+        return self.keep(request, HTMLResponse(html, status))
+
+    def keep(self, request: Request, response: R) -> R:
+        """The response with the session's cookie, unless the browser has it."""
+        session = self.session(request)
         if self.sessions.read(request.cookies.get(self.sessions.cookie)) != session:
             self.sessions.write(response, session)
         return response

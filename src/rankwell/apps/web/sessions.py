@@ -1,4 +1,4 @@
-"""Sessions in signed cookies, form tokens, and files that hold secrets."""
+"""Sessions in signed cookies, form tokens, files that hold secrets, and limits of attempts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ import os
 import secrets
 import stat
 import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from rankwell.core import ParameterError, RankwellError, home
@@ -153,15 +156,9 @@ class Sessions:
 
     def write(self, response: Response, session: Session) -> None:
         """Set the session cookie, HttpOnly and SameSite."""
-        value = json.dumps(astuple(session), separators=(",", ":")).encode()
+        value = self._signer.sign(json.dumps(astuple(session), separators=(",", ":")).encode())
         response.set_cookie(
-            self.cookie,
-            self._signer.sign(value),
-            max_age=LIFETIME,
-            path=self.path,
-            secure=self.secure,
-            httponly=True,
-            samesite="lax",
+            self.cookie, value, LIFETIME, path=self.path, secure=self.secure, httponly=True, samesite="lax"
         )
 
     def token(self, session: Session) -> str:
@@ -171,3 +168,34 @@ class Sessions:
     def is_token(self, session: Session | None, token: str) -> bool:
         """Whether a form's token belongs to this session."""
         return session is not None and same(self.token(session), token)
+
+
+MOST_KEYS = 50_000  # limits the memory to some megabytes; the oldest are dropped
+
+
+class RateLimit:
+    """At most `count` attempts within `seconds`, per key. Kept in memory: one process serves the pages.
+
+    Keys are hashed, so that no typed address is kept.
+    """
+
+    def __init__(self, count: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.count, self.seconds, self._clock = count, seconds, clock
+        self._tries: OrderedDict[bytes, deque[float]] = OrderedDict()
+        self._lock = Lock()
+
+    def allows(self, key: str) -> bool:
+        """Count one attempt; False where there were too many (refused ones do not count)."""
+        name = hashlib.blake2b(key.encode(errors="replace"), digest_size=16).digest()
+        now = self._clock()
+        with self._lock:
+            tries = self._tries.setdefault(name, deque())
+            self._tries.move_to_end(name)
+            while tries and tries[0] <= now - self.seconds:
+                tries.popleft()
+            if len(tries) >= self.count:
+                return False
+            tries.append(now)
+            while len(self._tries) > MOST_KEYS:
+                self._tries.popitem(last=False)
+            return True

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 
-from rankwell.core.errors import ParameterError
-from rankwell.evaluation.classification import auc
 from rankwell.evaluation.judged import Judged, Values
 from rankwell.evaluation.measures.measure import Effect, Measure
+from rankwell.evaluation.run_analysis import auc
 
-WAYS = ("pairs", "query")
 
-
-@dataclass(frozen=True, kw_only=True, repr=False)
 class AUC(Measure):
     """The probability that a relevant document has a higher score than a judged one that is not; a tie counts half.
 
@@ -29,17 +25,12 @@ class AUC(Measure):
 
     name = "AUC"
     effect = Effect.UNKNOWN
+    words = MappingProxyType({"by": ("pairs", "query")})
 
     by: str = "pairs"
     rel: int = 1
 
-    def __post_init__(self) -> None:
-        if self.by not in WAYS:
-            raise ParameterError("AUC, by", expected=" or ".join(map(repr, WAYS)), found=self.by)
-        super().__post_init__()
-
-    def per_query(self, judged: Judged) -> Values:
-        """The AUC within each query."""
+    def _per_query(self, judged: Judged) -> Values:
         ends = np.searchsorted(judged.query, np.arange(len(judged.qids) + 1))
         relevant = judged.relevant(self.rel)
         spans = [slice(start, end) for start, end in pairwise(ends)]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from rankwell.evaluation.judged import Judged, Values, share
 from rankwell.evaluation.measures.measure import Effect, Measure
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Count(Measure):
     """Base of counts per query; a run's value is the sum over its queries, as in trec_eval."""
 
@@ -24,19 +21,16 @@ class Count(Measure):
         return float(values.sum())
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumQ(Count):
     """The number of queries: all that have judgments, in the run or not (trec_eval's `num_q` with -c)."""
 
     name = "NumQ"
     effect = Effect.NONE
 
-    def per_query(self, judged: Judged) -> Values:
-        """1 for each query."""
+    def _per_query(self, judged: Judged) -> Values:
         return np.ones(len(judged.qids))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumRel(Count):
     """The number of judged documents of at least grade r (trec_eval's `num_rel`)."""
 
@@ -44,12 +38,10 @@ class NumRel(Count):
 
     rel: int = 1
 
-    def per_query(self, judged: Judged) -> Values:
-        """Relevant documents, returned or not."""
+    def _per_query(self, judged: Judged) -> Values:
         return judged.pool.relevant(self.rel)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumRelRet(Count):
     """The number of returned documents of at least grade r (trec_eval's `num_rel_ret`)."""
 
@@ -57,12 +49,10 @@ class NumRelRet(Count):
 
     rel: int = 1
 
-    def per_query(self, judged: Judged) -> Values:
-        """Relevant hits."""
+    def _per_query(self, judged: Judged) -> Values:
         return judged.count(judged.relevant(self.rel))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumRet(Count):
     """The number of returned documents (trec_eval's `num_ret`), with `rel` of those with at least this grade."""
 
@@ -70,12 +60,10 @@ class NumRet(Count):
 
     rel: int | None = None
 
-    def per_query(self, judged: Judged) -> Values:
-        """Returned documents, or relevant hits."""
+    def _per_query(self, judged: Judged) -> Values:
         return judged.returned(None) if self.rel is None else judged.count(judged.relevant(self.rel))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class NumUnjudged(Count):
     """The number of documents without judgment in the top k. Lower is better: the other measures are more reliable."""
 
@@ -85,12 +73,10 @@ class NumUnjudged(Count):
 
     cutoff: int | None = None
 
-    def per_query(self, judged: Judged) -> Values:
-        """Number of unjudged documents in the top k."""
+    def _per_query(self, judged: Judged) -> Values:
         return judged.unjudged(self.cutoff)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class JudgedShare(Measure):
     """The share of the top k that has a judgment, whatever its grade; of the returned documents where they are fewer.
 
@@ -104,12 +90,10 @@ class JudgedShare(Measure):
 
     cutoff: int | None = None
 
-    def per_query(self, judged: Judged) -> Values:
-        """Hits over returned documents."""
+    def _per_query(self, judged: Judged) -> Values:
         return share(judged.count(judged.within(self.cutoff)), judged.returned(self.cutoff))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class UnjudgedShare(Measure):
     """The share of the top k without judgment; empty ranks of a short list do not count as unjudged.
 
@@ -124,6 +108,5 @@ class UnjudgedShare(Measure):
 
     cutoff: int
 
-    def per_query(self, judged: Judged) -> Values:
-        """Unjudged documents over k."""
+    def _per_query(self, judged: Judged) -> Values:
         return judged.unjudged(self.cutoff) / self.cutoff

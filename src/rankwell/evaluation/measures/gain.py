@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core.errors import ParameterError
 from rankwell.evaluation.judged import Judged, Mask, Pool, Values, share
 from rankwell.evaluation.measures.measure import Effect, Measure
 
@@ -26,36 +25,23 @@ class Form:
         return self.gain(np.maximum(grade, 0)) / self.discount(rank)
 
 
-def linear(grade: npt.ArrayLike) -> Values:
-    """The grade itself."""
+def _linear(grade: npt.ArrayLike) -> Values:
     return np.asarray(grade, dtype=np.float64)
 
 
-def exponential(grade: npt.ArrayLike) -> Values:
-    """2^grade - 1: each grade is worth about twice the one below."""
-    return np.exp2(linear(grade)) - 1
-
-
-def from_the_first(rank: npt.ArrayLike) -> Values:
-    """log2(i + 1): every rank after the first costs."""
-    return np.log2(linear(rank) + 1)
-
-
-def from_the_third(rank: npt.ArrayLike) -> Values:
-    """log2(i), but 1 for the first rank: the first two are worth the same."""
-    return np.log2(np.maximum(linear(rank), 2))
+def _from_the_first(rank: npt.ArrayLike) -> Values:
+    return np.log2(_linear(rank) + 1)
 
 
 FORMS = MappingProxyType(
     {
-        "log2": Form(linear, from_the_first),
-        "exp-log2": Form(exponential, from_the_first),
-        "original": Form(linear, from_the_third),
+        "log2": Form(_linear, _from_the_first),
+        "exp-log2": Form(lambda grade: np.exp2(_linear(grade)) - 1, _from_the_first),
+        "original": Form(_linear, lambda rank: np.log2(np.maximum(_linear(rank), 2))),
     }
 )
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class DCG(Measure):
     """Discounted cumulative gain, in three forms.
 
@@ -69,40 +55,44 @@ class DCG(Measure):
     """
 
     name = "DCG"
+    words = MappingProxyType({"dcg": FORMS})
 
     dcg: str = "log2"
     unjudged: int = 0
     cutoff: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.dcg not in FORMS:
-            raise ParameterError(f"{self.name}, dcg", expected=" or ".join(map(repr, FORMS)), found=self.dcg)
-        super().__post_init__()
 
     @property
     def has_bounds(self) -> bool:
         """False where `unjudged` gives unjudged documents a grade."""
         return self.unjudged == 0
 
-    @property
-    def form(self) -> Form:
-        """The gain and discount."""
-        return FORMS[self.dcg]
-
-    def per_query(self, judged: Judged) -> Values:
-        """The discounted gains of judged and of unjudged documents."""
-        seen = judged.within(self.cutoff)
+    def _per_query(self, judged: Judged) -> Values:
+        seen, form = judged.within(self.cutoff), FORMS[self.dcg]
         rank = judged.rank[seen]
-        gained = judged.total(seen, self.form.worth(judged.grade[seen], rank))
+        gained = judged.total(seen, form.worth(judged.grade[seen], rank))
         if not self.unjudged:
             return gained
         longest = int(judged.returned(self.cutoff).max())
-        if_all_were = np.concatenate(([0], np.cumsum(self.form.worth(self.unjudged, np.arange(1, longest + 1)))))
-        taken = judged.total(seen, self.form.worth(self.unjudged, rank))
+        if_all_were = np.concatenate(([0], np.cumsum(form.worth(self.unjudged, np.arange(1, longest + 1)))))
+        taken = judged.total(seen, form.worth(self.unjudged, rank))
         return gained + if_all_were[judged.returned(self.cutoff).astype(np.int64)] - taken
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+def _hits(judged: Judged, which: Mask) -> Pool:
+    """The marked hits as if they were all that was ever judged."""
+    return Pool(len(judged.qids), judged.query[which], judged.grade[which])
+
+
+# By name: the judged documents the ideal is made of, and how far down unjudged documents belong to it.
+IDEALS: Mapping[str, Callable[[Judged, int | None], tuple[Pool, int | None]]] = MappingProxyType(
+    {
+        "judged": lambda judged, cutoff: (judged.pool, cutoff),
+        "matched": lambda judged, _: (_hits(judged, judged.within()), None),
+        "list": lambda judged, cutoff: (_hits(judged, judged.within(cutoff)), cutoff),
+    }
+)
+
+
 class NDCG(DCG):
     """DCG@k divided by the DCG@k of the ideal order; the three forms are those of DCG.
 
@@ -119,52 +109,21 @@ class NDCG(DCG):
 
     name = "nDCG"
     effect = Effect.BOTH
+    words = MappingProxyType({"dcg": FORMS, "ideal": IDEALS})
 
     ideal: str = "judged"
-
-    def __post_init__(self) -> None:
-        if self.ideal not in IDEALS:
-            raise ParameterError("nDCG, ideal", expected=" or ".join(map(repr, IDEALS)), found=self.ideal)
-        super().__post_init__()
 
     @property
     def has_bounds(self) -> bool:
         """Only against an ideal that stands apart from the list."""
         return super().has_bounds and self.ideal == "judged"
 
-    def per_query(self, judged: Judged) -> Values:
-        """The list's gain over the ideal one."""
-        return share(super().per_query(judged), self.ideal_gain(judged))
-
-    def ideal_gain(self, judged: Judged) -> Values:
-        """The DCG of the ideal order."""
+    def _per_query(self, judged: Judged) -> Values:
         pool, depth = IDEALS[self.ideal](judged, self.cutoff)
         if self.unjudged:
             extra = np.repeat(np.arange(len(judged.qids)), judged.unjudged(depth).astype(np.int64))
             pool = pool.enlarged(extra, np.full(len(extra), self.unjudged))
         query, rank, grade = pool.best_order
         top = slice(None) if self.cutoff is None else rank <= self.cutoff
-        return pool.total(query[top], self.form.worth(grade[top], rank[top]))
-
-
-def _judged(judged: Judged, cutoff: int | None) -> tuple[Pool, int | None]:
-    return judged.pool, cutoff
-
-
-def _matched(judged: Judged, cutoff: int | None) -> tuple[Pool, int | None]:  # noqa: ARG001 -- as the others
-    return _hits(judged, judged.within()), None
-
-
-def _list(judged: Judged, cutoff: int | None) -> tuple[Pool, int | None]:
-    return _hits(judged, judged.within(cutoff)), cutoff
-
-
-def _hits(judged: Judged, which: Mask) -> Pool:
-    """The marked hits as if they were all that was ever judged."""
-    return Pool(len(judged.qids), judged.query[which], judged.grade[which])
-
-
-# By name: the judged documents the ideal is made of, and how far down unjudged documents belong to it.
-IDEALS: MappingProxyType[str, Callable[[Judged, int | None], tuple[Pool, int | None]]] = MappingProxyType(
-    {"judged": _judged, "matched": _matched, "list": _list}
-)
+        ideal = pool.total(query[top], FORMS[self.dcg].worth(grade[top], rank[top]))
+        return share(super()._per_query(judged), ideal)

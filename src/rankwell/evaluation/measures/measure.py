@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import Enum, auto
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, dataclass_transform
 
 from rankwell.core.errors import ParameterError
 from rankwell.evaluation.judged import Judged, Values
@@ -20,12 +22,13 @@ class Effect(Enum):
     UNKNOWN = auto()  # the measure treats unjudged documents itself, so it has no bounds
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Measure(ABC):
     """A measure of the quality of rankings.
 
-    A subclass is a frozen dataclass whose fields are the measure's parameters; its `repr` is the name that
-    `parse_measure` reads, in the grammar of ir-measures. It implements `per_query`, and stands in the table of
+    A subclass becomes a frozen dataclass whose fields are the measure's parameters; its `repr` is the name that
+    `parse_measure` reads, in the grammar of ir-measures. It implements `_per_query`, and stands in the table of
     `rankwell.evaluation.measures`. Calling a measure gives its value for every query, in the order of the judgments.
     """
 
@@ -33,8 +36,12 @@ class Measure(ABC):
     at: ClassVar[str] = "cutoff"  # the parameter that is written after the @
     higher_is_better: ClassVar[bool] = True
     effect: ClassVar[Effect] = Effect.RAISES
+    words: ClassVar[Mapping[str, Collection[str]]] = MappingProxyType({})  # parameters that are one of a few words
 
     judged_only: bool = False
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True, repr=False)(cls)
 
     def __post_init__(self) -> None:
         for parameter, least in (("cutoff", 1), ("rel", 1), ("documents", 1), ("unjudged", 0)):
@@ -42,14 +49,18 @@ class Measure(ABC):
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
                 expected = f"a whole number, at least {least}"
                 raise ParameterError(f"{self.name}, {parameter}", expected=expected, found=value)
+        for parameter, known in self.words.items():
+            if (value := getattr(self, parameter)) not in known:
+                expected = " or ".join(map(repr, known))
+                raise ParameterError(f"{self.name}, {parameter}", expected=expected, found=value)
 
     @abstractmethod
-    def per_query(self, judged: Judged) -> Values:
+    def _per_query(self, judged: Judged) -> Values:
         """The measure's value for every query."""
 
     def __call__(self, judged: Judged) -> Values:
         """The value for every query; with `judged_only` of the list without its unjudged documents."""
-        return self.per_query(judged.condensed if self.judged_only else judged)
+        return self._per_query(judged.condensed if self.judged_only else judged)
 
     def aggregate(self, values: Values, judged: Judged) -> float:  # noqa: ARG002 -- some measures pool all queries
         """One number for the run: the mean over queries, unless the measure says otherwise."""

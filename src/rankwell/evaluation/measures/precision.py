@@ -1,8 +1,7 @@
-"""Precision and recall at a cut-off, R-precision, interpolated precision, and the match ratio."""
+"""Precision and recall of the top k and of everything returned; interpolated precision and the match ratio."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -12,7 +11,6 @@ from rankwell.evaluation.judged import Judged, Values, share
 from rankwell.evaluation.measures.measure import Effect, Measure
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class P(Measure):
     """Precision of the top k. A list shorter than k is filled with documents that are not relevant.
 
@@ -26,12 +24,10 @@ class P(Measure):
     cutoff: int
     rel: int = 1
 
-    def per_query(self, judged: Judged) -> Values:
-        """Relevant hits over k."""
+    def _per_query(self, judged: Judged) -> Values:
         return judged.count(judged.relevant(self.rel, self.cutoff)) / self.cutoff
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class R(Measure):
     """Recall of the top k.
 
@@ -45,12 +41,10 @@ class R(Measure):
     cutoff: int
     rel: int = 1
 
-    def per_query(self, judged: Judged) -> Values:
-        """Relevant hits over all relevant documents."""
+    def _per_query(self, judged: Judged) -> Values:
         return share(judged.count(judged.relevant(self.rel, self.cutoff)), judged.pool.relevant(self.rel))
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class Rprec(Measure):
     """Precision (and recall) at R, the number of relevant documents of the query.
 
@@ -64,8 +58,7 @@ class Rprec(Measure):
 
     rel: int = 1
 
-    def per_query(self, judged: Judged) -> Values:
-        """Relevant hits down to rank R, over R."""
+    def _per_query(self, judged: Judged) -> Values:
         relevant = judged.pool.relevant(self.rel)
         found = judged.relevant(self.rel) & (judged.rank <= relevant[judged.query])
         return share(judged.count(found), relevant)
@@ -75,7 +68,6 @@ class Rprec(Measure):
 ROUNDINGS = MappingProxyType({"nearest": 0.5, "up": 0.9})
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class IPrec(Measure):
     """The best precision at any rank that reaches a level of recall.
 
@@ -88,6 +80,7 @@ class IPrec(Measure):
     name = "IPrec"
     at = "recall"
     effect = Effect.BOTH
+    words = MappingProxyType({"rounding": ROUNDINGS})
 
     recall: float
     rel: int = 1
@@ -96,19 +89,15 @@ class IPrec(Measure):
     def __post_init__(self) -> None:
         if not 0 <= self.recall <= 1:
             raise ParameterError("IPrec, recall", expected="a number from 0 to 1", found=self.recall)
-        if self.rounding not in ROUNDINGS:
-            raise ParameterError("IPrec, rounding", expected=" or ".join(map(repr, ROUNDINGS)), found=self.rounding)
         super().__post_init__()
 
-    def per_query(self, judged: Judged) -> Values:
-        """The highest precision at the relevant hits from the needed one on."""
+    def _per_query(self, judged: Judged) -> Values:
         needed = np.floor(self.recall * judged.pool.relevant(self.rel) + ROUNDINGS[self.rounding])
         found = judged.relevant(self.rel)
         enough = found & (judged.running(found) >= needed[judged.query])
         return judged.highest(enough, judged.running(found)[enough] / judged.rank[enough])
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
 class MatchRatio(Measure):
     """The share of the collection that a run returned. Lower means less work for the stages behind, not better results.
 
@@ -123,6 +112,82 @@ class MatchRatio(Measure):
 
     documents: int
 
-    def per_query(self, judged: Judged) -> Values:
-        """Returned documents over all documents."""
+    def _per_query(self, judged: Judged) -> Values:
         return judged.returned(None) / self.documents
+
+
+class SetP(Measure):
+    """Precision of the whole returned set, whatever its order.
+
+    SetP = relevant returned / returned;  SetP(relative=True) = relevant returned / min(returned, R)
+
+    (trec_eval's `set_P` and `set_relative_P`.)
+    """
+
+    name = "SetP"
+
+    rel: int = 1
+    relative: bool = False
+
+    def _per_query(self, judged: Judged) -> Values:
+        most = judged.returned(None)
+        if self.relative:
+            most = np.minimum(most, judged.pool.relevant(self.rel))
+        return share(judged.count(judged.relevant(self.rel)), most)
+
+
+class SetR(Measure):
+    """Recall of the whole returned set, whatever its order.
+
+    SetR = relevant returned / number of relevant documents
+
+    (trec_eval's `set_recall`.)
+    """
+
+    name = "SetR"
+
+    rel: int = 1
+
+    def _per_query(self, judged: Judged) -> Values:
+        return share(judged.count(judged.relevant(self.rel)), judged.pool.relevant(self.rel))
+
+
+class SetF(Measure):
+    """Weighted harmonic mean of set precision and set recall; 1 is the usual F1.
+
+    SetF = (1 + beta) * P * R / (beta * P + R)
+
+    trec_eval's `set_F`, where the weight is not squared as it is in van Rijsbergen's F-beta.
+    """
+
+    name = "SetF"
+
+    beta: float = 1.0
+    rel: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.beta > 0:
+            raise ParameterError("SetF, beta", expected="a number above 0", found=self.beta)
+        super().__post_init__()
+
+    def _per_query(self, judged: Judged) -> Values:
+        found = judged.count(judged.relevant(self.rel))
+        whole = self.beta * judged.pool.relevant(self.rel) + judged.returned(None)
+        return share((1 + self.beta) * found, whole)
+
+
+class SetAP(Measure):
+    """Unranked average precision: what AP would be with the relevant documents spread evenly.
+
+    SetAP = SetP * SetR
+
+    (trec_eval's `set_map`.)
+    """
+
+    name = "SetAP"
+
+    rel: int = 1
+
+    def _per_query(self, judged: Judged) -> Values:
+        found = judged.count(judged.relevant(self.rel))
+        return share(found, judged.returned(None)) * share(found, judged.pool.relevant(self.rel))

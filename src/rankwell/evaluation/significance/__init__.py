@@ -7,23 +7,25 @@ correct([0.01, 0.04, 0.03], "holm")
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
-
-from rankwell.core import ParameterError
-from rankwell.evaluation.significance.bootstrap import INTERVALS, Bootstrap, confidence_interval
 from rankwell.evaluation.significance.correction import CORRECTIONS, MARKS, Mark, correct, dagger, mark, stars
-from rankwell.evaluation.significance.interval import Interval
 from rankwell.evaluation.significance.paired import (
+    Interval,
     PairedDifference,
     PairedTest,
+    TTest,
     detectable_difference,
     smallest_p,
+    t_interval,
     too_few_queries,
 )
-from rankwell.evaluation.significance.randomization import Randomization
-from rankwell.evaluation.significance.t_test import TTest
+from rankwell.evaluation.significance.resampling import (
+    INTERVALS,
+    TESTS,
+    Bootstrap,
+    Randomization,
+    confidence_interval,
+    paired_test,
+)
 
 __all__ = [
     "CORRECTIONS",
@@ -45,17 +47,6 @@ __all__ = [
     "paired_test",
     "smallest_p",
     "stars",
+    "t_interval",
     "too_few_queries",
 ]
-
-
-TESTS: Mapping[str, type[PairedTest]] = MappingProxyType(
-    {test.name: test for test in (TTest, Randomization, Bootstrap)}
-)
-
-
-def paired_test(name: str, **parameters: Any) -> PairedTest:
-    """The test of that name with these parameters (`level`, `tolerance`; `permutations` and `seed` where it draws)."""
-    if name not in TESTS:
-        raise ParameterError("test", expected=" or ".join(TESTS), found=name)
-    return TESTS[name](**parameters)

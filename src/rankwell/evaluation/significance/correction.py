@@ -11,12 +11,7 @@ import numpy.typing as npt
 
 from rankwell.core import ParameterError
 from rankwell.core.errors import Phrase
-from rankwell.evaluation.significance.interval import Values
-
-
-def uncorrected(p_values: Values) -> Values:
-    """The p-values without a correction."""
-    return p_values
+from rankwell.evaluation.significance.paired import Values
 
 
 def bonferroni(p_values: Values) -> Values:
@@ -30,11 +25,7 @@ def holm(p_values: Values) -> Values:
     Bounds the same error rate as Bonferroni with more power (Holm 1979, "A simple sequentially rejective multiple test
     procedure").
     """
-    order = np.argsort(p_values, kind="stable")
-    steps = p_values[order] * np.arange(len(p_values), 0, -1)
-    corrected = np.empty_like(p_values)
-    corrected[order] = np.minimum(1.0, np.maximum.accumulate(steps))
-    return corrected
+    return _stepwise(p_values, lambda p: np.maximum.accumulate(p * np.arange(len(p), 0, -1)))
 
 
 def benjamini_hochberg(p_values: Values) -> Values:
@@ -43,10 +34,14 @@ def benjamini_hochberg(p_values: Values) -> Values:
     Bounds the false discovery rate, which is a weaker guarantee than that of the others
     (Benjamini and Hochberg 1995, "Controlling the false discovery rate").
     """
+    return _stepwise(p_values, lambda p: np.minimum.accumulate((p * len(p) / np.arange(1, len(p) + 1))[::-1])[::-1])
+
+
+def _stepwise(p_values: Values, correct: Callable[[Values], Values]) -> Values:
+    """Correct the p-values in their ascending order."""
     order = np.argsort(p_values, kind="stable")
-    steps = p_values[order] * len(p_values) / np.arange(1, len(p_values) + 1)
     corrected = np.empty_like(p_values)
-    corrected[order] = np.minimum(1.0, np.minimum.accumulate(steps[::-1])[::-1])
+    corrected[order] = np.minimum(1.0, correct(p_values[order]))
     return corrected
 
 
@@ -55,7 +50,7 @@ CORRECTIONS: Mapping[str, Callable[[Values], Values]] = MappingProxyType(
         "benjamini-hochberg": benjamini_hochberg,
         "bonferroni": bonferroni,
         "holm": holm,
-        "none": uncorrected,
+        "none": lambda p_values: p_values,
     }
 )
 
@@ -92,11 +87,6 @@ def dagger(p: float) -> str:
     return "†" if p < DAGGER_LEVEL else ""
 
 
-def unmarked(p: float) -> str:  # noqa: ARG001 -- a mark takes a p-value
-    """Nothing, whatever the p-value."""
-    return ""
-
-
 class Mark(NamedTuple):
     """A way to mark p-values, and the legend that explains it below a table."""
 
@@ -107,7 +97,7 @@ class Mark(NamedTuple):
 MARKS: Mapping[str, Mark] = MappingProxyType(
     {
         "dagger": Mark(dagger, "† p < .05"),
-        "none": Mark(unmarked, ""),
+        "none": Mark(lambda _: "", ""),
         "stars": Mark(stars, "* p < .05, ** p < .01, *** p < .001, **** p < .0001"),
     }
 )

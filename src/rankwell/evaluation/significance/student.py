@@ -16,19 +16,8 @@ CONVERGED = 4e-16
 MOST_STEPS = 100_000
 
 
-def incomplete_beta(a: float, b: float, x: float) -> float:
-    """I_x(a, b) for a, b > 0 and x from 0 to 1."""
-    if not (a > 0 and b > 0):
-        raise ParameterError("a, b", expected="two numbers above 0", found=(a, b))
-    if not 0 <= x <= 1:
-        raise ParameterError("x", expected="a number from 0 to 1", found=x)
-    if x in {0, 1}:
-        return float(x)
-    return math.exp(log_incomplete_beta(a, b, math.log(x), math.log1p(-x)))
-
-
 def log_incomplete_beta(a: float, b: float, log_x: float, log_y: float) -> float:
-    """The logarithm of I_x(a, b), from log x and log y, where y = 1 - x.
+    """The logarithm of I_x(a, b), for a, b > 0, from log x and log y, where y = 1 - x.
 
     Both are parameters because callers know both to full precision, and 1 - x would lose digits. The
     continued fraction converges fast left of the mean; right of it, I_x(a, b) = 1 - I_y(b, a) takes us there.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from rankwell.models.base.adding import add_model, add_models, remove_model
-from rankwell.models.base.drift import Drift, measure_drift
-from rankwell.models.base.pairs import PairScorer, load_pair_scorer
-from rankwell.models.base.publishing import Fact, describe, export_model
-from rankwell.models.base.sources import KnownModel, default_tokenizer, fetched_models, find_model, known_models
-from rankwell.models.base.texts import TextEncoder, load_text_encoder
-from rankwell.models.base.tokens import TokenCounter, Truncation
+from rankwell.models.base.catalogue import Drift, Fact, add_model, add_models, describe, export_model, measure_drift
+from rankwell.models.base.encoders import PairScorer, TextEncoder, load_pair_scorer, load_text_encoder
+from rankwell.models.base.sources import KnownModel, fetched_models, find_model, known_models, remove_model
+from rankwell.models.base.tokens import TokenCounter, Truncation, default_tokenizer
 
 __all__ = [
     "Drift",

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core.arrays import Floats
-from rankwell.core.errors import RankwellError
+from rankwell.core import Floats, RankwellError
 
 VERSION = 2  # of the graphs written here; cached ones of another version are replaced
 OPSET, IR = 17, 8
@@ -36,7 +35,36 @@ def is_plain_bert(config: Mapping[str, Any]) -> bool:
     )
 
 
-class BertGraph:
+class GraphWriter:
+    """Collects the nodes and the constants of an ONNX graph; `domain` is written for nodes that name none."""
+
+    def __init__(self, domain: str | None = None) -> None:
+        import onnx
+
+        self._onnx, self._domain = onnx, domain
+        self._nodes: list[Any] = []
+        self._constants: dict[str, Any] = {}
+
+    def _constant(self, name: str, value: Any) -> str:
+        if name not in self._constants:
+            self._constants[name] = self._onnx.numpy_helper.from_array(np.array(value, order="C"), name)
+        return name
+
+    def _node(self, operation: str, inputs: list[str], *outputs: str, **attributes: Any) -> str:
+        attributes.setdefault("domain", self._domain)
+        self._nodes.append(self._onnx.helper.make_node(operation, inputs, list(outputs), **attributes))
+        return outputs[0]
+
+    def _floats(self, name: str, shape: list[Any]) -> Any:
+        return self._onnx.helper.make_tensor_value_info(name, self._onnx.TensorProto.FLOAT, shape)
+
+    def _model(self, name: str, inputs: list[Any], output: Any, opsets: Any, version: int) -> Any:
+        helper = self._onnx.helper
+        graph = helper.make_graph(self._nodes, name, inputs, [output], list(self._constants.values()))
+        return helper.make_model(graph, opset_imports=opsets, ir_version=version, producer_name="rankwell")
+
+
+class BertGraph(GraphWriter):
     """Writes the graph of one model. Inputs and outputs are named as in Hugging Face's exports.
 
     Without `padded` there is no input `attention_mask`: every row has to be full, and attention takes a
@@ -54,13 +82,12 @@ class BertGraph:
         padded: bool,
         steady: bool = False,
     ) -> None:
+        super().__init__(domain="")
         self.name, self.config, self.steady = name, config, steady
         self.inputs = ["input_ids", "token_type_ids", *(["attention_mask"] if padded else [])]
         self.weights = {_modern(key): tensor for key, tensor in weights.items()}
         self.layers = int(config["num_hidden_layers"])
         self.epsilon = float(config.get("layer_norm_eps", 1e-12))
-        self._nodes: list[Any] = []
-        self._constants: dict[str, Any] = {}
 
     def encoder(self, layer: int, *, first_only: bool) -> bytes:
         """A graph that gives the vectors of a layer (1 to the last): of all tokens, or only of [CLS]."""
@@ -68,7 +95,7 @@ class BertGraph:
         for number in range(layer):
             hidden = self._layer(number, hidden, first_only=first_only and number == layer - 1)
         self._node("Identity", [hidden], "last_hidden_state")
-        return self._model("last_hidden_state", ["batch", "tokens", int(self.config["hidden_size"])])
+        return self._bytes("last_hidden_state", ["batch", "tokens", int(self.config["hidden_size"])])
 
     def classifier(self, head: str) -> bytes:
         """A graph that gives logits from the pooled [CLS]; `head` is the prefix of the last linear layer's weights."""
@@ -78,7 +105,7 @@ class BertGraph:
         row = self._node("Gather", [hidden, self._constant("row", np.array(0))], "first_row", axis=1)
         pooled = self._node("Tanh", [self._head("pooler.dense", BODY, row)], "pooled")
         self._node("Identity", [self._head(head, "", pooled)], "logits")
-        return self._model("logits", ["batch", len(self._tensor(f"{head}.bias", ""))])
+        return self._bytes("logits", ["batch", len(self._tensor(f"{head}.bias", ""))])
 
     def _embeddings(self) -> str:
         for name in self.inputs:
@@ -186,29 +213,11 @@ class BertGraph:
                 return self.weights[full]
         raise RankwellError(f"{self.name}: expected weights {prefix}{name}, found none")
 
-    def _constant(self, name: str, value: Any) -> str:
-        from onnx import numpy_helper
-
-        if name not in self._constants:
-            self._constants[name] = numpy_helper.from_array(np.array(value, order="C"), name)
-        return name
-
-    def _node(self, operation: str, inputs: list[str], *outputs: str, domain: str = "", **attributes: Any) -> str:
-        from onnx import helper
-
-        self._nodes.append(helper.make_node(operation, inputs, list(outputs), domain=domain, **attributes))
-        return outputs[0]
-
-    def _model(self, output: str, shape: list[str | int]) -> bytes:
-        from onnx import TensorProto, helper
-
-        rows = ["batch", "tokens"]
-        inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, rows) for name in self.inputs]
-        outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)]
-        graph = helper.make_graph(self._nodes, "bert", inputs, outputs, list(self._constants.values()))
+    def _bytes(self, output: str, shape: list[str | int]) -> bytes:
+        helper, integers = self._onnx.helper, self._onnx.TensorProto.INT64
+        inputs = [helper.make_tensor_value_info(name, integers, ["batch", "tokens"]) for name in self.inputs]
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
-        made = helper.make_model(graph, opset_imports=opsets, ir_version=IR, producer_name="rankwell")
-        return bytes(made.SerializeToString())
+        return bytes(self._model("bert", inputs, self._floats(output, shape), opsets, IR).SerializeToString())
 
 
 def _modern(name: str) -> str:

@@ -1,27 +1,31 @@
-"""A model's folder: weights, configuration and intended use."""
+"""A model's folder: weights, tokenizer, configuration and intended use."""
 
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 
-from rankwell.core.errors import FormatError, ParameterError, RankwellError
-from rankwell.core.fingerprint import fingerprint, fingerprint_file
+from rankwell.core import Floats, FormatError, ParameterError, RankwellError, atomic_write, fingerprint
+from rankwell.core.fingerprint import fingerprint_file
 from rankwell.models.base.int8 import SAFE_INT8
 from rankwell.models.base.sources import RECORD, KnownModel, find_model, known_as
+from rankwell.models.base.tokens import Tokenizer
 
 FP32, INT8 = "fp32", "int8"
 PRECISIONS = (FP32, INT8)
-POOLINGS = {
+POOLING_MODES = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_max_tokens": "max",
 }
+RANKER_RECORD, RANKER_FORMAT = "ranker.json", "rankwell ranker"
 NEXT_SENTENCE = ("NextSentencePrediction", "ForPreTraining")  # heads that were trained to tell the next sentence
 LONGEST = 512  # tokens by default
 QUANTISED = b"QuantizeLinear"  # part of the name of an operation that every int8 graph has
@@ -30,6 +34,31 @@ TOKENIZER = (  # the files of a tokenizer, of whatever kind
     *("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model"),
 )
 TORCH_WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
+
+
+@dataclass(frozen=True)
+class RankerRecord:
+    """`ranker.json`: the kind of a ranker that is no plain transformer (`parade`, `duo`, ...), and its settings."""
+
+    kind: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def write(self, folder: Path) -> None:
+        """Write the record into the model's folder."""
+        content = {"format": RANKER_FORMAT, "kind": self.kind, "settings": dict(self.settings)}
+        with atomic_write(folder / RANKER_RECORD) as file:
+            file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def read_record(folder: Path) -> RankerRecord | None:
+    """The record of a folder, or None for a plain transformer or a linear model."""
+    file = folder / RANKER_RECORD
+    if not file.is_file():
+        return None
+    content = _read_json(file)
+    if content.get("format") != RANKER_FORMAT or not isinstance(content.get("kind"), str):
+        raise FormatError(file, None, expected=f'"format": "{RANKER_FORMAT}" and a kind', found=str(content)[:60])
+    return RankerRecord(content["kind"], content.get("settings") or {})
 
 
 @dataclass(frozen=True)
@@ -78,15 +107,10 @@ class ModelFolder:
         """The class that the weights were saved from: `BertForSequenceClassification`."""
         return str((self.config.get("architectures") or [""])[0])
 
-    @property
-    def ranker(self) -> str:
-        """The kind of ranker in `ranker.json` (parade, duo, ...); "" for a plain transformer."""
-        return str(self._json("ranker.json").get("kind", ""))
-
-    @property
-    def ranker_settings(self) -> dict[str, Any]:
-        """The settings in `ranker.json`."""
-        return dict(self._json("ranker.json").get("settings") or {})
+    @cached_property
+    def record(self) -> RankerRecord | None:
+        """The content of `ranker.json`; None for a plain transformer."""
+        return read_record(self.path)
 
     @property
     def next_sentence(self) -> bool:
@@ -107,16 +131,20 @@ class ModelFolder:
     def pooling(self) -> str:
         """The pooling of token vectors: the folder's, else that of `models.toml`, else the mean."""
         told = self._json("1_Pooling/config.json")
-        for name, pooling in POOLINGS.items():
-            if told.get(name):
-                return pooling
-        return (self.known.pooling if self.known else "") or "mean"
+        own = next((pooling for name, pooling in POOLING_MODES.items() if told.get(name)), "")
+        return own or (self.known.pooling if self.known else "") or "mean"
 
     @property
     def query_prompt(self) -> str:
         """The prefix of queries."""
         prompts = self._json("config_sentence_transformers.json").get("prompts") or {}
         return str(prompts.get("query") or (self.known.prompt if self.known else ""))
+
+    def load_tokenizer(self) -> Tokenizer:
+        """Load the tokenizer; an error if it does not fit the model."""
+        tokenizer = Tokenizer(self.tokenizer_file)
+        self.check_tokenizer(tokenizer.vocabulary)
+        return tokenizer
 
     def check_tokenizer(self, vocabulary: int) -> None:
         """Raise an error if the tokenizer has more entries than the model has embeddings."""
@@ -153,16 +181,19 @@ class ModelFolder:
         return fingerprint([fingerprint_file(file) if file and file.is_file() else None for file in files])
 
     def _json(self, name: str) -> dict[str, Any]:
-        file = self.path / name
-        if not file.is_file():
-            return {}
-        try:
-            content = orjson.loads(file.read_bytes())
-        except orjson.JSONDecodeError as error:
-            raise FormatError(file, None, expected="JSON", found=str(error)) from error
-        if not isinstance(content, dict):
-            raise FormatError(file, None, expected="a JSON object", found=type(content).__name__)
-        return content
+        return _read_json(self.path / name)
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {}
+    try:
+        content = orjson.loads(file.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise FormatError(file, None, expected="JSON", found=str(error)) from error
+    if not isinstance(content, dict):
+        raise FormatError(file, None, expected="a JSON object", found=type(content).__name__)
+    return content
 
 
 def contains(file: Path, part: bytes) -> bool:
@@ -176,3 +207,56 @@ def contains(file: Path, part: bytes) -> bool:
 def _plainest(file: Path) -> tuple[int, int, str]:
     """`model.onnx` before `model_O2.onnx` before everything else."""
     return (not file.stem.startswith("model"), len(file.stem), str(file))
+
+
+# Weights in safetensors files, read and written without torch. The format (huggingface.co/docs/safetensors): 8 bytes
+# with the length of a JSON header, which gives each tensor's type, shape and place; then the numbers, little-endian.
+SIZE = 8
+INDEX = ".index.json"  # of a model in several files
+
+
+def read_weights(path: Path) -> dict[str, Floats]:
+    """All tensors of a `model.safetensors`, or of the files that a `model.safetensors.index.json` lists, in float32."""
+    if not path.name.endswith(INDEX):
+        return _read_file(path)
+    parts = sorted(set(orjson.loads(path.read_bytes())["weight_map"].values()))
+    return {name: tensor for part in parts for name, tensor in _read_file(path.parent / Path(part).name).items()}
+
+
+def _read_file(path: Path) -> dict[str, Floats]:
+    try:
+        content = np.memmap(path, dtype=np.uint8, mode="r")
+        length = int(content[:SIZE].view("<u8")[0])
+        header = orjson.loads(content[SIZE : SIZE + length].tobytes())
+        data = content[SIZE + length :]
+        return {name: _tensor(data, entry) for name, entry in header.items() if name != "__metadata__"}
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise FormatError(path, None, expected="weights in the safetensors format", found=str(error)) from error
+
+
+def _tensor(data: np.ndarray[Any, Any], entry: dict[str, Any]) -> Floats:
+    start, end = entry["data_offsets"]
+    if not 0 <= start <= end <= len(data):
+        raise ValueError(f"a tensor that ends at byte {end:,} of {len(data):,}")
+    numbers = data[start:end]
+    if entry["dtype"] == "BF16":  # the upper half of a float32
+        wide = numbers.view("<u2").astype(np.uint32) << 16
+        return wide.view(np.float32).reshape(entry["shape"])
+    kinds = {"F32": "<f4", "F16": "<f2", "F64": "<f8", "I64": "<i8", "I32": "<i4"}
+    return numbers.view(kinds[entry["dtype"]]).astype(np.float32, copy=False).reshape(entry["shape"])
+
+
+def write_weights(path: Path, weights: Mapping[str, Floats]) -> None:
+    """Write tensors as one `model.safetensors` of 32-bit floats."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}  # needed by transformers
+    end = 0
+    for name, tensor in weights.items():
+        start, end = end, end + tensor.size * 4
+        header[name] = {"dtype": "F32", "shape": tensor.shape, "data_offsets": [start, end]}
+    written = orjson.dumps(header)
+    written += b" " * (-len(written) % SIZE)  # aligns the numbers to eight bytes
+    with atomic_write(path) as file:
+        file.write(len(written).to_bytes(SIZE, "little"))
+        file.write(written)
+        for tensor in weights.values():
+            file.write(np.ascontiguousarray(tensor, dtype="<f4").data)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core.arrays import Floats
-from rankwell.core.errors import FormatError, RankwellError
+from rankwell.core import Floats, FormatError, RankwellError, atomic_write
 
 LARGEST, PAIR = 127, 128  # of one weight, and of two neighbours together: 255 * 128 < 2^15
 SAFE_INT8 = "rankwell.int8"  # in the properties of a graph that this module made
@@ -58,6 +57,12 @@ def quantise(model: Any) -> Any:
     return model
 
 
+def quantise_file(source: Path, target: Path) -> None:
+    """Write the int8 version of an fp32 file."""
+    with atomic_write(target) as file:
+        file.write(quantise(load_graph(source)).SerializeToString())
+
+
 def round_columns(matrix: Floats) -> tuple[np.ndarray[Any, Any], Floats]:
     """int8 values and a scale for each column, such that two neighbours of a column never sum to more than `PAIR`."""
     pairs = largest_pair(matrix, by_column=True) / (PAIR - 1)  # rounding may add 1
@@ -80,9 +85,10 @@ class OnnxGraph:
     """An ONNX graph with indices of its constants and connections."""
 
     def __init__(self, model: Any) -> None:
-        from onnx import numpy_helper
+        from onnx import helper, numpy_helper
 
-        self.model, self.nodes = model, list(model.graph.node)
+        self.helper, self.numpy_helper = helper, numpy_helper
+        self.nodes = list(model.graph.node)
         self.constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
         for node in self.nodes:
             if node.op_type == "Constant":
@@ -144,8 +150,6 @@ def to_float(model: Any) -> Any:
     It computes what the int8 graph approximates: the same weights, and activations that are not rounded. A graph
     that was quantised in another way (static, or fused by an optimiser) is an error.
     """
-    from onnx import helper, numpy_helper
-
     graph = OnnxGraph(model)
     replaced: dict[str, Any] = {}  # nodes by the output that they give in place of another node
     weights: dict[str, Floats] = {}
@@ -161,16 +165,14 @@ def to_float(model: Any) -> Any:
         raise RankwellError(f"int8 graph: expected a dynamically quantised one, found {', '.join(left)}")
     used = {name for node in kept for name in node.input}
     constants = [tensor for tensor in model.graph.initializer if tensor.name in used and tensor.name not in weights]
-    constants += [numpy_helper.from_array(value, name) for name, value in weights.items() if name in used]
-    plain = helper.make_graph(kept, model.graph.name, model.graph.input, model.graph.output, constants)
+    constants += [graph.numpy_helper.from_array(value, name) for name, value in weights.items() if name in used]
+    plain = graph.helper.make_graph(kept, model.graph.name, model.graph.input, model.graph.output, constants)
     opsets = list(model.opset_import)
-    return helper.make_model(plain, opset_imports=opsets, ir_version=model.ir_version, producer_name="rankwell")
+    return graph.helper.make_model(plain, opset_imports=opsets, ir_version=model.ir_version, producer_name="rankwell")
 
 
 def _replace_product(graph: OnnxGraph, node: Any, replaced: dict[str, Any], weights: dict[str, Floats]) -> None:
     """`DynamicQuantizeLinear`, `MatMulInteger`, `Cast` and `Mul` by the scales: one `MatMul`."""
-    from onnx import helper
-
     rounded = graph.producers.get(node.input[0])
     if rounded is None or rounded.op_type != "DynamicQuantizeLinear":
         raise RankwellError(f"int8 graph: expected DynamicQuantizeLinear before {node.name or node.op_type}")
@@ -184,24 +186,22 @@ def _replace_product(graph: OnnxGraph, node: Any, replaced: dict[str, Any], weig
         graph.constant([node.input[3]]) if len(node.input) > 3 else None,  # noqa: PLR2004 -- a, b, zero of a, zero of b
     )
     inputs = [rounded.input[0], name]
-    replaced[scaled.output[0]] = helper.make_node("MatMul", inputs, list(scaled.output), name=node.name)
+    replaced[scaled.output[0]] = graph.helper.make_node("MatMul", inputs, list(scaled.output), name=node.name)
 
 
 def _replace_look_up(graph: OnnxGraph, node: Any, replaced: dict[str, Any], weights: dict[str, Floats]) -> None:
     """`Gather` from a table of int8 and `DequantizeLinear`: one `Gather` from a table of fp32."""
-    from onnx import helper
-
     gather = graph.producers.get(node.input[0])
     table = gather.input[0] if gather is not None and gather.op_type == "Gather" else node.input[0]
     name = table.removesuffix("_quantized")
     zero = graph.constant([node.input[2]]) if len(node.input) > 2 else None  # noqa: PLR2004 -- values, scale, zero
     weights[name] = restore(graph.constant([table]), graph.constant([node.input[1]]), zero)
     if gather is None or table == node.input[0]:
-        replaced[node.output[0]] = helper.make_node("Identity", [name], list(node.output))
+        replaced[node.output[0]] = graph.helper.make_node("Identity", [name], list(node.output))
         return
     axis = next((item.i for item in gather.attribute if item.name == "axis"), 0)
     inputs = [name, gather.input[1]]
-    replaced[node.output[0]] = helper.make_node("Gather", inputs, list(node.output), axis=axis, name=gather.name)
+    replaced[node.output[0]] = graph.helper.make_node("Gather", inputs, list(node.output), axis=axis, name=gather.name)
 
 
 def restore(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankwell.core.arrays import Integers
-from rankwell.core.errors import ParameterError, RankwellError
-from rankwell.models.base.sources import find_model
+from rankwell.core import Integers, ParameterError, RankwellError
+from rankwell.models.base.sources import fetched_models, find_model, known_models
 
 QUERY_TOKENS = 62  # COVID-19 study: 512 = 62 for the query + 447 for the document + 3 special ones
 FEWEST = 8  # least number of tokens of a pair
@@ -45,6 +44,19 @@ class Truncation:
     documents_cut: int = 0
     tokens_dropped: int = 0
 
+    def count(self, query: int, *documents: int) -> None:
+        """Count one text: the numbers of tokens that its query and its documents lost."""
+        self.texts += 1
+        self.queries_cut += query > 0
+        self.documents_cut += sum(lost > 0 for lost in documents)
+        self.tokens_dropped += query + sum(documents)
+
+    def __add__(self, other: Truncation) -> Truncation:
+        return Truncation(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
+
+    def __sub__(self, other: Truncation) -> Truncation:
+        return Truncation(*(one - less for one, less in zip(astuple(self), astuple(other), strict=True)))
+
     def __str__(self) -> str:
         return (
             f"{self.documents_cut:,} documents and {self.queries_cut:,} queries of {self.texts:,} texts were cut, "
@@ -73,8 +85,7 @@ class Tokenizer:
         self.file = file
         self._tokenizer = load_tokenizer(file)
         self.vocabulary = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) + 1
-        self.single = self._learn_single()
-        self.pair = self._learn_pair()
+        self.single, self.pair = self._learn_frames()
 
     def heads(self, texts: Sequence[str], budget: int) -> list[tuple[list[int], int]]:
         """The first `budget` tokens of each text, and how many more there were."""
@@ -90,26 +101,18 @@ class Tokenizer:
             return ids[:budget], round(len(ids) * len(text) / looked_at) - budget
         return ids[:budget], max(len(ids) - budget, 0)
 
-    def _learn_single(self) -> Frame:
-        plain = self._tokenizer.encode("a", add_special_tokens=False)
-        framed = self._tokenizer.encode("a")
-        start = _find(framed.ids, plain.ids, 0, self.file)
-        end = start + len(plain.ids)
-        return Frame(framed.ids[:start], [], framed.ids[end:], 0, [])
-
-    def _learn_pair(self) -> Frame:
-        plain = self._tokenizer.encode("a", add_special_tokens=False).ids
-        framed = self._tokenizer.encode("a", "a")
-        first = _find(framed.ids, plain, 0, self.file)
-        second = _find(framed.ids, plain, first + len(plain), self.file)
-        middle = slice(first + len(plain), second)
-        return Frame(
-            framed.ids[:first],
-            framed.ids[middle],
-            framed.ids[second + len(plain) :],
-            framed.type_ids[second],
-            framed.type_ids[middle],
-        )
+    def _learn_frames(self) -> tuple[Frame, Frame]:
+        """The special tokens around one text, and around two."""
+        part = self._tokenizer.encode("a", add_special_tokens=False).ids
+        alone = self._tokenizer.encode("a").ids
+        start = _find(alone, part, 0, self.file)
+        single = Frame(alone[:start], [], alone[start + len(part) :], 0, [])
+        both = self._tokenizer.encode("a", "a")
+        first = _find(both.ids, part, 0, self.file)
+        second = _find(both.ids, part, first + len(part), self.file)
+        middle, after = slice(first + len(part), second), both.ids[second + len(part) :]
+        pair = Frame(both.ids[:first], both.ids[middle], after, both.type_ids[second], both.type_ids[middle])
+        return single, pair
 
 
 def _find(ids: list[int], part: list[int], start: int, file: Path) -> int:
@@ -175,15 +178,11 @@ class PairTokens:
         return [self._queries[query] for query in queries]
 
     def _join(self, query: tuple[list[int], int], document: tuple[list[int], int]) -> Tokens:
-        frame, counts = self._tokenizer.pair, self.truncated
+        frame = self._tokenizer.pair
         first, more_query = query
         second, more = document
         fits = second[: self.room - len(first)]
-        more += len(second) - len(fits)
-        counts.texts += 1
-        counts.queries_cut += more_query > 0
-        counts.documents_cut += more > 0
-        counts.tokens_dropped += more_query + more
+        self.truncated.count(more_query, more + len(second) - len(fits))
         ids = [*frame.before, *first, *frame.between, *fits, *frame.after]
         types = [0] * (len(frame.before) + len(first)) + frame.between_types
         types += [frame.second] * (len(ids) - len(types))
@@ -202,41 +201,39 @@ class TextTokens:
 
     def __call__(self, texts: Sequence[str]) -> list[Tokens]:
         """The token ids of each text."""
-        frame, counts = self._tokenizer.single, self.truncated
-        made = []
+        frame, made = self._tokenizer.single, []
         for ids, more in self._tokenizer.heads(texts, self.room):
-            counts.texts += 1
-            counts.documents_cut += more > 0
-            counts.tokens_dropped += more
+            self.truncated.count(0, more)
             array = np.array([*frame.before, *ids, *frame.after], dtype=np.int64)
             made.append(Tokens(array, np.zeros_like(array)))
         return made
 
 
+def padded(rows: Sequence[Tokens], padding: int) -> Tokens:
+    """Rows padded to the longest, as one array each."""
+    longest = max(len(row.ids) for row in rows)
+    ids = np.full((len(rows), longest), padding, dtype=np.int64)
+    types, mask = np.zeros_like(ids), np.zeros_like(ids)
+    for place, row in enumerate(rows):
+        length = len(row.ids)
+        ids[place, :length], types[place, :length], mask[place, :length] = row.ids, row.types, 1
+    return Tokens(ids, types, mask)
+
+
 class TokenCounter:
-    """Counts a text's tokens without the special ones ([CLS], [SEP])."""
+    """Counts a text's tokens without the special ones ([CLS], [SEP]); nothing is cut."""
 
     def __init__(self, model: str) -> None:
         self.model = model
-        self._tokenizer = _load(model)
+        path = Path(model).expanduser()
+        self._tokenizer = load_tokenizer(path if path.is_file() else find_model(model) / "tokenizer.json")
 
     def __call__(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text; nothing is cut."""
+        """The number of tokens of each text."""
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [len(encoding.ids) for encoding in encodings]
 
 
-def _load(model: str) -> Any:
-    from tokenizers import Tokenizer
-
-    path = Path(model).expanduser()
-    file = path if path.is_file() else find_model(model) / "tokenizer.json"
-    if not file.is_file():
-        raise RankwellError(f"{model}: expected a file tokenizer.json in the model's folder, found none")
-    try:
-        tokenizer = Tokenizer.from_file(str(file))
-    except Exception as error:  # the library raises plain Exception for whatever is wrong with the file
-        raise RankwellError(f"{file}: expected a tokenizer, found {str(error).splitlines()[0]}") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
+def default_tokenizer() -> str | None:
+    """The default model for counting tokens: a fetched one, or None."""
+    return next((name for name in known_models() if name in fetched_models()), None)

@@ -6,18 +6,17 @@ import contextlib
 import io
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rankwell.core.arrays import Floats
-from rankwell.core.errors import MissingExtraError, ParameterError, RankwellError
+from rankwell.core import Floats, MissingExtraError, ParameterError, RankwellError
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.runtime import OnnxModel
-from rankwell.models.base.tokens import Tokens
+from rankwell.models.base.runtime import INPUTS, OnnxModel
+from rankwell.models.base.tokens import Tokens, padded
 
 GPU_TOKENS = 32_768  # in one batch, padding included
 DRIVER = Path("/proc/driver/nvidia")
@@ -35,7 +34,7 @@ class TorchModel:
         self._inner = load_torch(folder, task, layer)
         import torch  # load_torch has checked that it is installed
 
-        self.file = folder.torch_weights
+        self._torch, self.file = torch, folder.torch_weights
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self._inner.to(self.device)
         self._forward = forward(self._inner, task, layer)
@@ -48,19 +47,40 @@ class TorchModel:
 
     def run(self, batch: Sequence[Tokens]) -> list[Floats]:
         """The output for each of several pairs or texts, without its padding."""
-        import torch
-
-        lengths = [len(tokens.ids) for tokens in batch]
-        ids = np.full((len(batch), max(lengths)), self._pad, dtype=np.int64)
-        types, mask = np.zeros_like(ids), np.zeros_like(ids)
-        for row, (tokens, length) in enumerate(zip(batch, lengths, strict=True)):
-            ids[row, :length], types[row, :length], mask[row, :length] = tokens.ids, tokens.types, 1
-        with torch.inference_mode():
-            given = (torch.from_numpy(array).to(self.device) for array in (ids, mask, types))
+        ids, types, mask = padded(batch, self._pad)
+        with self._torch.inference_mode():
+            given = (self._torch.from_numpy(array).to(self.device) for array in (ids, mask, types))
             output: Floats = self._forward(*given).float().cpu().numpy()
         if output.ndim == 2:  # noqa: PLR2004 -- logits: pairs x labels
             return list(output)
-        return [row[:length] for row, length in zip(output, lengths, strict=True)]
+        return [row[: len(tokens.ids)] for row, tokens in zip(output, batch, strict=True)]
+
+
+def padded_tensors(rows: Sequence[Tokens], padding: int, *, segments: bool) -> dict[str, Any]:
+    """The inputs of a model of transformers: rows of tokens, padded to the longest."""
+    import torch
+
+    tokens = padded(rows, padding)
+    arrays = {"input_ids": tokens.ids, "attention_mask": tokens.mask, "token_type_ids": tokens.types}
+    wanted = arrays if segments else ("input_ids", "attention_mask")
+    return {name: torch.from_numpy(arrays[name]) for name in wanted}
+
+
+class SavesWeights:
+    """For a `torch.nn.Module`: writes its weights for a checkpoint, as the models of transformers do."""
+
+    def save_pretrained(self, folder: Path | str, state_dict: Mapping[str, Any] | None = None) -> None:
+        """Write all weights into a folder, as one file."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        weights = state_dict or self.state_dict()  # type: ignore[attr-defined]  # of the module
+        save_weights(weights, Path(folder) / "model.safetensors")
+
+
+def save_weights(weights: Mapping[str, Any], file: Path) -> None:
+    """Write torch's tensors as a safetensors file."""
+    from safetensors.torch import save_file
+
+    save_file({name: tensor.contiguous() for name, tensor in weights.items()}, file, metadata={"format": "pt"})
 
 
 def gpu_is_there() -> bool:
@@ -118,7 +138,6 @@ def forward(model: Any, task: str, layer: int) -> Callable[[Any, Any, Any], Any]
 
 CLOSE = 1e-3  # largest difference between torch and its export
 LENGTHS = (5, 23, 64)  # tokens of the texts that are compared
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def export_with_torch(folder: ModelFolder, task: str, layer: int, file: Path) -> None:
@@ -153,12 +172,6 @@ def export_with_torch(folder: ModelFolder, task: str, layer: int, file: Path) ->
             external_data=False,
             verbose=False,
         )
-    _compare(folder, task, file, run)
-
-
-def _compare(folder: ModelFolder, task: str, file: Path, run: Any) -> None:
-    import torch
-
     made = OnnxModel(file)
     made.use(task)
     for length in LENGTHS:

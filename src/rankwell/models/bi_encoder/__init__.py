@@ -1,3 +1,1 @@
 """Bi-encoders: queries and documents as vectors, compared by cosine similarity."""
-
-from __future__ import annotations

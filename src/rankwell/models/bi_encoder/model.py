@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
+
+from rankwell.models.base.torch_model import SavesWeights
 
 
 def _first(hidden: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG001 -- signature of all poolings
@@ -24,11 +23,11 @@ def _largest(hidden: Tensor, mask: Tensor) -> Tensor:
     return hidden.masked_fill(mask[:, :, None] == 0, -torch.inf).max(dim=1).values
 
 
-# The names and meanings of `rankwell.models.base.texts`.
-POOLINGS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {"cls": _first, "max": _largest, "mean": _mean}
+# The names and meanings of `rankwell.models.base.encoders`.
+POOLINGS: dict[str, Any] = {"cls": _first, "max": _largest, "mean": _mean}
 
 
-class TextVectors(nn.Module):
+class TextVectors(SavesWeights, nn.Module):
     """A body with pooling: one vector per text."""
 
     def __init__(self, body: Any, pooling: str) -> None:
@@ -38,10 +37,5 @@ class TextVectors(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """A row for each text, not normalised."""
         hidden = self.body(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return POOLINGS[self.pooling](hidden, attention_mask)
-
-    def save_pretrained(self, folder: Path | str, state_dict: Any = None) -> None:
-        """Write the weights for a checkpoint."""
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        weights = {name: tensor.contiguous() for name, tensor in (state_dict or self.state_dict()).items()}
-        save_file(weights, Path(folder) / "model.safetensors", metadata={"format": "pt"})
+        vectors: Tensor = POOLINGS[self.pooling](hidden, attention_mask)
+        return vectors

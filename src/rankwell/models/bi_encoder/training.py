@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,24 +12,84 @@ from typing import Any
 import numpy as np
 import orjson
 
-from rankwell.core import ParameterError, Progress, RankwellError
+from rankwell.core import SILENT, Floats, Integers, ParameterError, Progress, RankwellError
 from rankwell.core.parameters import POSITIVE, Text, Whole, like, param
 from rankwell.evaluation import parse_measure
-from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.texts import POOLINGS
-from rankwell.models.base.tokens import TextTokens, Tokenizer
-from rankwell.models.bi_encoder.batches import PairTexts, TextTable
+from rankwell.models.base.encoders import POOLINGS
+from rankwell.models.base.folder import POOLING_MODES, ModelFolder
+from rankwell.models.base.tokens import TextTokens, Tokens
+from rankwell.models.base.torch_model import padded_tensors
+from rankwell.models.cross_encoder.training import label_columns, padding_and_segments, tokenise
 from rankwell.models.learning.data import Data
+from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import USUAL_TOKENS, RankerSettings
-from rankwell.models.learning.starting_model import (
-    HEAD,
-    copy_tokenizer,
-    freeze,
-    load_body,
-)
+from rankwell.models.learning.starting_model import HEAD, copy_tokenizer, freeze, load_body
 from rankwell.models.learning.trainer import Job, Prepared, Training, with_budget
 from rankwell.models.learning.validation import check_validation, measures_to_take, ranking_measures
+
+log = logging.getLogger(__name__)
+
+KIND = "bi-encoder"
+FEWEST = 2  # relevant pairs: a single one has no negatives
+WINDOW, VALIDATED = 4096, 64  # pairs whose texts are tokenised together; texts encoded together in validation
+
+
+class TextTable:
+    """Tokenised texts; equal texts share an entry."""
+
+    def __init__(self, tokens: TextTokens) -> None:
+        self._tokens = tokens
+        self._places: dict[bytes, int] = {}
+        self._ids: list[np.ndarray[Any, np.dtype[np.int32]]] = []
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, place: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+        return self._ids[place]
+
+    def add(self, texts: Sequence[str]) -> list[int]:
+        """Tokenise new texts and return the entries of all."""
+        digests = [hashlib.blake2b(text.encode(errors="replace"), digest_size=16).digest() for text in texts]
+        new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in self._places}
+        for digest, tokens in zip(new, self._tokens(list(new.values())), strict=True):
+            self._places[digest] = len(self._ids)
+            self._ids.append(tokens.ids.astype(np.int32))
+        return [self._places[digest] for digest in digests]
+
+    def inputs(self, places: Sequence[int], padding: int) -> dict[str, Any]:
+        """The model's input for some texts, padded to the longest."""
+        texts = (self._ids[place].astype(np.int64) for place in places)
+        return padded_tensors([Tokens(ids, np.zeros_like(ids)) for ids in texts], padding, segments=False)
+
+
+@dataclass(frozen=True, eq=False)
+class PairTexts:
+    """Pairs with texts in a table: `queries[i]` and `documents[i]` are the entries of pair i."""
+
+    table: TextTable
+    queries: Integers
+    documents: Integers
+    labels: Floats
+    groups: Integers
+    query_ids: Sequence[str]
+    document_ids: Sequence[str]
+
+    @classmethod
+    def of(cls, pairs: Pairs, table: TextTable, prompt: str, progress: Progress = SILENT) -> PairTexts:
+        """Tokenise the texts of all pairs; `prompt` precedes queries."""
+        queries: list[int] = []
+        documents: list[int] = []
+        for batch in pairs.batches(["query", "document"], WINDOW):
+            queries += table.add([prompt + text for text in batch["query"].to_pylist()])
+            documents += table.add(batch["document"].to_pylist())
+            progress.advance(len(batch))
+        places = np.array([queries, documents], dtype=np.int64)
+        return cls(table, places[0], places[1], *label_columns(pairs))
+
+    def __len__(self) -> int:
+        return len(self.labels)
 
 
 class InBatchNegatives:
@@ -103,13 +164,6 @@ class RelevantPairs:
         return self.rows[place], self.epoch
 
 
-log = logging.getLogger(__name__)
-
-KIND = "bi-encoder"
-FEWEST = 2  # relevant pairs: a single one has no negatives
-WINDOW = 64  # texts encoded together in validation
-
-
 @dataclass(frozen=True, kw_only=True)
 class BiEncoderSettings(RankerSettings):
     """Settings for training a bi-encoder, besides those of all training.
@@ -161,10 +215,17 @@ def _prepare(
 ) -> Prepared[BiEncoderSettings]:
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
+    from rankwell.models.bi_encoder.model import TextVectors
+
     decisive = str(parse_measure(settings.measure))
-    model = load_encoder(folder, settings)
-    padding = int(getattr(model.body.config, "pad_token_id", 0) or 0)
-    training, held_out = _tokenised(data, folder, settings, quiet=quiet)
+    body = load_body(folder, settings.dropout)
+    freeze(body, settings.freeze)
+    padding, _ = padding_and_segments(body.config)
+    tokens = TextTokens(folder.load_tokenizer(), settings.max_tokens or 0)
+    table, prompt = TextTable(tokens), settings.query_prompt or ""
+    training, held_out = tokenise(
+        data, tokens, lambda pairs, progress: PairTexts.of(pairs, table, prompt, progress), quiet=quiet
+    )
     batches = InBatchNegatives(training, negatives=settings.negatives, padding=padding)
     examples = RelevantPairs(batches.positives)
     _check(examples, settings)
@@ -185,7 +246,7 @@ def _prepare(
         return lambda model: ranking_measures(held, cosines(model, held, padding), measures_to_take(decisive))
 
     job = Job(
-        model=model,
+        model=TextVectors(body, settings.pooling or "mean"),
         examples=examples,
         collate=batches,
         loss=loss_of,
@@ -197,15 +258,6 @@ def _prepare(
     return Prepared(job, settings)
 
 
-def load_encoder(folder: ModelFolder, settings: BiEncoderSettings) -> Any:
-    """Load the body of a model with its pooling."""
-    from rankwell.models.bi_encoder.model import TextVectors
-
-    body = load_body(folder, settings.dropout)
-    freeze(body, settings.freeze)
-    return TextVectors(body, settings.pooling or "mean")
-
-
 def cosines(model: Any, pairs: PairTexts, padding: int) -> np.ndarray[Any, np.dtype[np.float32]]:
     """The cosine similarity of each pair; each text is encoded once."""
     import torch
@@ -215,8 +267,8 @@ def cosines(model: Any, pairs: PairTexts, padding: int) -> np.ndarray[Any, np.dt
     device = next(model.parameters()).device
     vectors: dict[int, Any] = {}
     with torch.inference_mode():
-        for start in range(0, len(order), WINDOW):
-            some = order[start : start + WINDOW]
+        for start in range(0, len(order), VALIDATED):
+            some = order[start : start + VALIDATED]
             given = {name: tensor.to(device) for name, tensor in pairs.table.inputs(some, padding).items()}
             found = torch.nn.functional.normalize(model(**given).float(), dim=-1).cpu().numpy()
             vectors.update(zip(some, found, strict=True))
@@ -229,7 +281,6 @@ def write_encoder(model: Any, place: Path, folder: ModelFolder, settings: BiEnco
     model.body.save_pretrained(place)
     copy_tokenizer(folder.path, place, settings.max_tokens or 0)
     modules = [("0", "", "Transformer"), ("1", "1_Pooling", "Pooling"), ("2", "2_Normalize", "Normalize")]
-    chosen = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens", "max": "pooling_mode_max_tokens"}
     files: dict[str, Any] = {
         "modules.json": [
             {"idx": int(name), "name": name, "path": path, "type": f"sentence_transformers.models.{kind}"}
@@ -239,28 +290,12 @@ def write_encoder(model: Any, place: Path, folder: ModelFolder, settings: BiEnco
         "config_sentence_transformers.json": {"prompts": {"query": settings.query_prompt or ""}},
         "1_Pooling/config.json": {
             "word_embedding_dimension": int(model.body.config.hidden_size),
-            **{name: pooling == model.pooling for pooling, name in chosen.items()},
+            **{name: pooling == model.pooling for name, pooling in POOLING_MODES.items()},
         },
     }
     for name, content in files.items():
         (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
-
-
-def _tokenised(
-    data: Data, folder: ModelFolder, settings: BiEncoderSettings, *, quiet: bool
-) -> tuple[PairTexts, PairTexts | None]:
-    tokenizer = Tokenizer(folder.tokenizer_file)
-    folder.check_tokenizer(tokenizer.vocabulary)
-    tokens = TextTokens(tokenizer, settings.max_tokens or 0)
-    table, prompt = TextTable(tokens), settings.query_prompt or ""
-    count = len(data.training) + (len(data.validation) if data.validation else 0)
-    with Progress("tokenising", unit="pairs", total=count, quiet=quiet) as progress:
-        training = PairTexts.of(data.training, table, prompt, progress)
-        held_out = None if data.validation is None else PairTexts.of(data.validation, table, prompt, progress)
-    if tokens.truncated.documents_cut:
-        log.warning("%s", tokens.truncated)
-    return training, held_out
 
 
 def _check(examples: RelevantPairs, settings: BiEncoderSettings) -> None:

@@ -1,3 +1,1 @@
 """Cross-encoders: one transformer reads query and document together."""
-
-from __future__ import annotations

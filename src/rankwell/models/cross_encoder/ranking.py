@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rankwell.core import Document, ParameterError, Run, Template
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import Document, Floats, Integers, ParameterError, Run, Template, Values
 from rankwell.core.parameters import like
-from rankwell.core.run import Values
-from rankwell.index import SearchIndex
+from rankwell.models.base.encoders import load_pair_scorer
+from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.tokens import Texts
-from rankwell.models.linear.scorer import LinearModel
-from rankwell.models.reranking.aggregators import aggregator
-from rankwell.models.reranking.loading import load_scorer
-from rankwell.models.reranking.passages import DocumentTexts, Passages
-from rankwell.models.reranking.placing import Rescored, Tally, placed
-from rankwell.models.reranking.reranker import (
-    BLOCK,
-    DEPTH,
-    KINDS,
-    LOGIT,
-    MISSING,
-    PROBABILITY,
-    Reranker,
-    RerankSettings,
-)
-from rankwell.models.reranking.scores import PairScores, ScoreCache, Scorer, reported, wanted_at_once
+from rankwell.models.reranking import reranker
+from rankwell.models.reranking.passages import DocumentTexts, Passages, aggregator
+from rankwell.models.reranking.reranker import Candidate, Candidates, Reranker, RerankSettings, Rescored, placed
+from rankwell.models.reranking.scores import PairScores, Scorer
+
+
+def load_scorer(model: str, *, threads: int | None = None, **settings: Any) -> Scorer:
+    """Load a transformer with the settings of a `PairScorer`, or a linear model, which has none of them."""
+    from rankwell.models.linear.ranking import is_linear, load_linear  # whose stage is a `CrossEncoder` too
+
+    if not is_linear(model):
+        record = ModelFolder.find(model).record
+        if record is not None:
+            expected = f"a cross-encoder: rankwell.models.families.reranker makes the stage of a {record.kind} model"
+            raise ParameterError("model", expected=expected, found=f"{model}, a {record.kind} model")
+        return load_pair_scorer(model, threads=threads, **settings)
+    for name, value in settings.items():
+        if value is not None:
+            raise ParameterError(name, expected=f"nothing, because {model} is a linear model", found=value)
+    return load_linear(model)
 
 
 @dataclass(frozen=True)
@@ -54,27 +54,19 @@ class CrossEncoder(Reranker):
     """
 
     of_scorer: ClassVar[tuple[str, ...]] = ("max_tokens", "query_tokens", "precision")
-    choices: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType(
-        {"aggregate_as": KINDS, "scores": KINDS, "missing": MISSING}
-    )
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {
+        "aggregate_as": reranker.KINDS,
+        "scores": reranker.KINDS,
+        **Reranker.choices,
+    }
 
-    model: str | Scorer
-    k: int = like(RerankSettings, "k", default=DEPTH)
-    document: str | None = like(RerankSettings, "document")
-    query_field: str | None = like(RerankSettings, "query_field")
     passages: Passages | None = like(RerankSettings, "passages")
     aggregate: str = like(RerankSettings, "aggregate", default="mean")
-    aggregate_as: str = like(RerankSettings, "aggregate_as", default=PROBABILITY)
-    scores: str = like(RerankSettings, "scores", default=LOGIT)
+    aggregate_as: str = like(RerankSettings, "aggregate_as", default=reranker.PROBABILITY)
+    scores: str = like(RerankSettings, "scores", default=reranker.LOGIT)
     max_tokens: int | None = like(RerankSettings, "max_tokens")
     query_tokens: int | None = like(RerankSettings, "query_tokens")
     precision: str | None = like(RerankSettings, "precision")
-    missing: str = like(RerankSettings, "missing")
-    index: SearchIndex | None = field(default=None, repr=False)
-    cache: bool | Path | str = field(default=True, repr=False, compare=False)
-    threads: int | None = field(default=None, repr=False, compare=False)
-    quiet: bool = field(default=False, repr=False, compare=False)
-    tally: Tally = field(default_factory=Tally, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,37 +74,15 @@ class CrossEncoder(Reranker):
 
     def scorer(self) -> Scorer:
         """The model, loaded once per process."""
-        if not isinstance(self.model, str):
-            return self.model
-        return load_scorer(
-            self.model,
-            max_tokens=self.max_tokens,
-            query_tokens=self.query_tokens,
-            precision=self.precision,
-            threads=self.threads,
-        )
+        return self._loaded(load_scorer, **{name: getattr(self, name) for name in self.of_scorer})
 
-    def rescore(self, run: Run) -> Rescored:
-        """Compute the new scores without placing the documents."""
-        scorer = self.scorer()
-        candidates = self.candidates(run, self.texts_of)
-        found = Rescored.nothing(run)
-        progress = self.progress(candidates, candidates.count if self.passages is None else None)
-        with reported(scorer, self.tally), progress, self.kept_scores() as cache:
-            score = PairScores(scorer, cache, self.tally, progress)
-            for block in candidates.blocks(max(BLOCK, wanted_at_once(scorer, BLOCK))):
-                rows = [candidate.row for candidate in block]
-                scores = score([(candidate.query, text) for candidate in block for text in candidate.texts])
-                starts = np.cumsum([0, *(len(candidate.texts) for candidate in block[:-1])])
-                found.scores[rows] = self.combined(scores, starts)
-                found.chosen[rows] = True
-                self.tally.documents += len(rows)
-        self.count_empty(candidates)
-        return found
+    def _scoring(self, run: Run, candidates: Candidates) -> reranker.BlockScores:  # noqa: ARG002 -- of other kinds
+        def scores_of(block: list[Candidate], score: PairScores) -> Values:
+            scores = score([(candidate.query, text) for candidate in block for text in candidate.texts])
+            starts = np.cumsum([0, *(len(candidate.texts) for candidate in block[:-1])])
+            return self.combined(scores, starts)
 
-    def kept_scores(self) -> AbstractContextManager[ScoreCache | None]:
-        """No cache for a linear model, which is faster than a lookup."""
-        return nullcontext() if isinstance(self.scorer(), LinearModel) else super().kept_scores()
+        return scores_of
 
     def texts_of(self, document: Document) -> Sequence[Texts]:
         """The texts of a document to score: only those that affect its score, none where it has no text."""
@@ -120,15 +90,14 @@ class CrossEncoder(Reranker):
 
     def combined(self, scores: Floats, starts: Integers) -> Values:
         """The documents' scores from their passages' logits, which begin at `starts`."""
-        scorer = self.scorer()
-        as_probability = self.aggregate_as == "probability"
+        probabilities, as_probability = self.scorer().probabilities, self.aggregate_as == reranker.PROBABILITY
         if self.passages is None:
-            return (scorer.probabilities(scores) if self.scores == "probability" else scores).astype(np.float64)
-        parts = (scorer.probabilities(scores) if as_probability else scores).astype(np.float64)
-        found = aggregator(self.aggregate)(parts, starts)
-        if self.scores == "probability" and not as_probability:
-            return scorer.probabilities(found.astype(np.float32)).astype(np.float64)
-        return found
+            return (probabilities(scores) if self.scores == reranker.PROBABILITY else scores).astype(np.float64)
+        parts = (probabilities(scores) if as_probability else scores).astype(np.float64)
+        combined = aggregator(self.aggregate)(parts, starts)
+        if self.scores == reranker.PROBABILITY and not as_probability:
+            return probabilities(combined.astype(np.float32)).astype(np.float64)
+        return combined
 
     @cached_property
     def _texts(self) -> DocumentTexts:
@@ -143,8 +112,8 @@ def at_depths(stage: CrossEncoder, run: Run, depths: Sequence[int]) -> dict[int,
     """
     if not depths or min(depths) < 1:
         raise ParameterError("depths", expected="numbers of documents, at least 1", found=list(depths))
-    found = replace(stage, k=max(depths)).rescore(run)
+    deepest = replace(stage, k=max(depths)).rescore(run)
     return {
-        depth: replace(placed(run, Rescored(found.chosen & (run.ranks <= depth), found.scores)), tag=stage.name)
+        depth: replace(placed(run, Rescored(deepest.chosen & (run.ranks <= depth), deepest.scores)), tag=stage.name)
         for depth in depths
     }

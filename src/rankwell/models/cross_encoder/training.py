@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from rankwell.core import Progress, RankwellError
+import numpy as np
+
+from rankwell.core import Floats, Integers, Progress, RankwellError
 from rankwell.core.parameters import Text, Whole, param
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.tokens import PairTokens, Tokenizer
+from rankwell.models.base.tokens import PairTokens
 from rankwell.models.learning.data import Data
 from rankwell.models.learning.pair_batches import PairBatches, TokenisedPairs
+from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import RankerSettings
-from rankwell.models.learning.starting_model import (
-    copy_tokenizer,
-    freeze,
-    load_classifier,
-)
+from rankwell.models.learning.starting_model import copy_tokenizer, freeze, load_classifier
 from rankwell.models.learning.trainer import Prepared, Training, pair_ranker, with_budget
 
 log = logging.getLogger(__name__)
 
 KIND = "cross-encoder"
+Tokenised = TypeVar("Tokenised", bound=Sized)
 LOSS_NAMES = ("bce", "ranknet", "margin", "margin-mse", "listnet", "softmax", "lambda")
 
 
@@ -52,35 +53,50 @@ def _prepare(
 ) -> Prepared[CrossEncoderSettings]:
     model = load_classifier(folder, settings.dropout)
     freeze(model, settings.freeze)
-    training, held_out = _tokenised(data, folder, settings, model, quiet=quiet)
+    tokens = PairTokens(folder.load_tokenizer(), settings.max_tokens or 0, settings.query_tokens)
+    training, held_out = tokenise(
+        data, tokens, lambda pairs, progress: TokenisedPairs.of(pairs, tokens, progress), quiet=quiet
+    )
+    how = padding_and_segments(model.config)
 
     def write(model: Any, place: Path) -> None:
         model.save_pretrained(place)
         copy_tokenizer(folder.path, place, settings.max_tokens or 0)
 
-    return pair_ranker(model, training, held_out, settings, write)
+    validation = None if held_out is None else PairBatches(held_out, *how)
+    return pair_ranker(model, PairBatches(training, *how), validation, settings, write)
 
 
-def _tokenised(
-    data: Data, folder: ModelFolder, settings: CrossEncoderSettings, model: Any, *, quiet: bool
-) -> tuple[PairBatches, PairBatches | None]:
-    """The tokens of the training and the validation pairs, truncated alike."""
-    tokenizer = Tokenizer(folder.tokenizer_file)
-    folder.check_tokenizer(tokenizer.vocabulary)
-    tokens = PairTokens(tokenizer, settings.max_tokens or 0, settings.query_tokens)
-    segments = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
-    padding = int(getattr(model.config, "pad_token_id", 0) or 0)
-    count = len(data.training) + (len(data.validation) if data.validation else 0)
-    with Progress("tokenising", unit="pairs", total=count, quiet=quiet) as progress:
-        training, held_out = (
-            None if part is None else PairBatches(TokenisedPairs.of(part, tokens, progress), padding, segments)
-            for part in (data.training, data.validation)
-        )
+def tokenise(
+    data: Data,
+    tokens: Any,
+    make: Callable[[Pairs, Progress], Tokenised],
+    *,
+    quiet: bool,
+    unit: str = "pairs",
+    cut: str = "documents",
+) -> tuple[Tokenised, Tokenised | None]:
+    """What a family makes of the training and of the validation pairs; `tokens` truncates both alike and counts."""
+    parts = (data.training, data.validation)
+    total = sum(len(part) for part in parts if part is not None) if unit == "pairs" else None
+    with Progress("tokenising", unit=unit, total=total, quiet=quiet) as progress:
+        training, held_out = (None if part is None else make(part, progress) for part in parts)
     if tokens.truncated.documents_cut or tokens.truncated.queries_cut:
-        log.warning("%s", tokens.truncated)
-    if training is None or not len(training.pairs):
+        log.warning("%s", str(tokens.truncated).replace("documents", cut))
+    if training is None or not len(training):
         raise RankwellError(f"{data.training.folder}: expected pairs to train on, found none")
     return training, held_out
+
+
+def padding_and_segments(config: Any) -> tuple[int, bool]:
+    """The id of a model's padding token, and whether it has segment ids."""
+    return int(getattr(config, "pad_token_id", 0) or 0), int(getattr(config, "type_vocab_size", 0) or 0) > 1
+
+
+def label_columns(pairs: Pairs) -> tuple[Floats, Integers, Sequence[str], Sequence[str]]:
+    """The labels, groups, query ids and document ids of pairs."""
+    labels, groups, *ids = (pairs.column(name) for name in ("label", "group", "query_id", "document_id"))
+    return np.array(labels, dtype=np.float32), np.array(groups, dtype=np.int64), ids[0], ids[1]
 
 
 train_cross_encoder = Training(

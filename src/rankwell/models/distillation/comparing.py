@@ -13,8 +13,7 @@ from torch.nn import Linear
 
 from rankwell.core import RankwellError
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.distillation.losses import Mixture
-from rankwell.models.distillation.states import Compared, States, observe
+from rankwell.models.distillation.losses import Compared, Mixture, States, observe
 from rankwell.models.distillation.student import layer_map, load_teacher, score_of
 from rankwell.models.distillation.training import WIDENING
 from rankwell.models.learning.starting_model import transformer_layers

@@ -13,16 +13,14 @@ import numpy as np
 from rankwell.core import ParameterError, Progress, RankwellError
 from rankwell.core.arrays import Floats
 from rankwell.models.base import load_pair_scorer
+from rankwell.models.base.catalogue import labels_of, task_of
 from rankwell.models.base.export import PAIRS
-from rankwell.models.base.folder import FP32, ModelFolder
-from rankwell.models.base.publishing import labels_of, task_of
+from rankwell.models.base.folder import FP32, ModelFolder, read_record
 from rankwell.models.base.torch_model import load_torch
 from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.starting_model import find_trainable, load_classifier, transformer_layers, with_dropout
-from rankwell.models.linear.scorer import is_linear
-from rankwell.models.reranking.placing import Tally
-from rankwell.models.reranking.record import read_record
-from rankwell.models.reranking.scores import PairScores, ScoreCache, Scorer
+from rankwell.models.linear.ranking import is_linear
+from rankwell.models.reranking.scores import PairScores, ScoreCache, Scorer, Tally
 
 BLOCK = 4096  # pairs with texts in memory at once
 RANKING_LABELS = (1, 2)

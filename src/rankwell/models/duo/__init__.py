@@ -1,3 +1,1 @@
 """duoBERT: predicts which of two documents is more relevant to a query."""
-
-from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import math
+import random
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,28 +12,129 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core import ParameterError, Progress, RankwellError
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import SILENT, Floats, Integers, Progress, RankwellError, sigmoid
 from rankwell.core.parameters import Whole, like, param
-from rankwell.core.run import sigmoid
 from rankwell.evaluation import parse_measure
-from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.tokens import Tokenizer
-from rankwell.models.cross_encoder.training import CrossEncoderSettings
-from rankwell.models.duo.batches import TokenisedTexts, TripleBatches, Triples, triples_of
-from rankwell.models.duo.ranking import Sample
-from rankwell.models.duo.scorer import DUO, TripleTokens, duo_record
+from rankwell.models.base.folder import ModelFolder, RankerRecord
+from rankwell.models.base.tokens import Tokens
+from rankwell.models.base.torch_model import padded_tensors
+from rankwell.models.cross_encoder.training import CrossEncoderSettings, label_columns, padding_and_segments, tokenise
+from rankwell.models.duo.ranking import DUO, Heads, TripleTokens, draw_others
 from rankwell.models.learning.data import Data
+from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import RankerSettings
-from rankwell.models.learning.starting_model import (
-    copy_tokenizer,
-    freeze,
-    load_classifier,
-    longest_input,
-)
+from rankwell.models.learning.starting_model import copy_tokenizer, freeze, load_classifier, longest_input, token_budget
 from rankwell.models.learning.trainer import Job, Prepared, Training
 from rankwell.models.learning.validation import BATCH_TOKENS, check_validation, measures_to_take, ranking_measures
+
+log = logging.getLogger(__name__)
+
+WINDOW = 4096  # pairs tokenised together
+SEGMENTS = 3  # of the query, the first document and the second
+
+
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """Triples by row numbers of pairs: label 1 if document `one[t]` is more relevant than `other[t]`, else 0."""
+
+    one: Integers
+    other: Integers
+    labels: Floats
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def triples_of(groups: Integers, labels: Floats, query_ids: Sequence[str], *, others: int, seed: int) -> Triples:
+    """Each document of a query with at most `others` less relevant ones, in both orders.
+
+    Equally relevant documents are never compared (document-ranking study, 3.1.2). Sampled by seed and query alone.
+    """
+    found: list[tuple[int, int]] = []
+    order = np.argsort(groups, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        if not len(rows):
+            continue
+        lots = random.Random(f"{seed}/{query_ids[rows[0]]}")  # noqa: S311 -- reproducible, no secret
+        for row in rows.tolist():
+            below = rows[labels[rows] < labels[row]].tolist()
+            found += [(row, lower) for lower in sorted(lots.sample(below, min(others, len(below))))]
+    if not found:
+        raise RankwellError(
+            f"pairs: expected queries with documents of different labels, to compare two of them, found none among "
+            f"{len(np.unique(groups)):,} queries: add negatives"
+        )
+    better, worse = np.array(found, dtype=np.int64).T
+    both = np.stack([better, worse], axis=1)
+    return Triples(both.ravel(), both[:, ::-1].ravel(), np.tile(np.array([1, 0], dtype=np.float32), len(found)))
+
+
+@dataclass(frozen=True, eq=False)
+class TokenisedTexts:
+    """The query and the document of every pair, each truncated to its largest size in a triple."""
+
+    queries: list[Heads]
+    documents: list[Heads]
+    labels: Floats
+    groups: Integers
+    query_ids: Sequence[str]
+    document_ids: Sequence[str]
+
+    @classmethod
+    def of(cls, pairs: Pairs, tokens: TripleTokens, progress: Progress = SILENT) -> TokenisedTexts:
+        """Tokenise all texts, which are not stored; a repeated query once."""
+        queries: list[Heads] = []
+        documents: list[Heads] = []
+        known: dict[str, Heads] = {}
+        for batch in pairs.batches(["query", "document"], WINDOW):
+            asked, texts = batch["query"].to_pylist(), batch["document"].to_pylist()
+            known |= tokens.heads((query for query in asked if query not in known), tokens.query_tokens)
+            queries += [known[query] for query in asked]
+            of_batch = tokens.heads(texts, tokens.document_tokens)
+            documents += [of_batch[text] for text in texts]
+            progress.advance(len(asked))
+        return cls(queries, documents, *label_columns(pairs))
+
+    @property
+    def labelled(self) -> tuple[Integers, Floats, Sequence[str]]:
+        """What documents are compared by: their groups, labels and query ids."""
+        return self.groups, self.labels, self.query_ids
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class TripleBatches:
+    """Makes the input of a duo model for some triples, padded to the longest."""
+
+    texts: TokenisedTexts
+    triples: Triples
+    tokens: TripleTokens
+    padding: int
+    segments: bool  # whether the model has segment ids
+
+    def __call__(self, examples: Sequence[int]) -> dict[str, Any]:
+        """A batch of triples by position."""
+        import torch
+
+        places = np.array(examples, dtype=np.int64)
+        return {**self.inputs(places), "labels": torch.from_numpy(self.triples.labels[places])}
+
+    def inputs(self, places: Integers) -> dict[str, Any]:
+        """The model's input for these triples."""
+        triples = [self.joined(place) for place in places.tolist()]
+        return padded_tensors(triples, self.padding, segments=self.segments)
+
+    def joined(self, place: int) -> Tokens:
+        """The tokens of one triple."""
+        one, other = int(self.triples.one[place]), int(self.triples.other[place])
+        return self.tokens.join(self.texts.queries[one], self.texts.documents[one], self.texts.documents[other])
+
+    def lengths(self) -> Integers:
+        """The number of tokens of each triple."""
+        return np.array([len(self.joined(place).ids) for place in range(len(self.triples))], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -56,12 +157,12 @@ class DuoValidation:
         np.add.at(scores, triples.one, won)
         unequal = texts.labels[triples.one] != texts.labels[triples.other]
         right = ((won > 0.5) == (triples.labels > 0.5))[unequal]  # noqa: PLR2004 -- more likely than not
-        found = {
+        measures = {
             "loss": float(np.logaddexp(0, np.where(triples.labels > 0, -logits, logits))[unequal].mean()),
             "comparisons right": float(right.mean()),
             **ranking_measures(texts, scores.astype(np.float32), self.measures),
         }
-        return {name: value for name, value in found.items() if math.isfinite(value)}
+        return {name: value for name, value in measures.items() if np.isfinite(value)}
 
 
 def comparisons(groups: Integers, labels: Floats, query_ids: Sequence[str], *, others: int, seed: int) -> Triples:
@@ -71,7 +172,7 @@ def comparisons(groups: Integers, labels: Floats, query_ids: Sequence[str], *, o
     order = np.argsort(groups, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
         lots = np.random.default_rng([seed, zlib.crc32(query_ids[rows[0]].encode())])
-        first, second = np.nonzero(Sample(others).against(len(rows), lots))
+        first, second = np.nonzero(draw_others(len(rows), others, lots))
         one += rows[first].tolist()
         other += rows[second].tolist()
     ahead, behind = np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
@@ -95,11 +196,6 @@ def logits_of(model: Any, batches: TripleBatches, lengths: Integers) -> Floats:
     return found
 
 
-log = logging.getLogger(__name__)
-
-SEGMENTS = 3  # of the query, the first document and the second
-
-
 @dataclass(frozen=True, kw_only=True)
 class DuoSettings(RankerSettings):
     """Settings for training a duo model, besides those of all training; the loss is binary cross-entropy.
@@ -118,12 +214,9 @@ class DuoSettings(RankerSettings):
     query_tokens: int | None = like(CrossEncoderSettings, "query_tokens")
 
 
-def triple_budget(folder: ModelFolder, wanted: int | None) -> int:
-    """Tokens per triple: as asked for, or all that the model takes, because two documents are long."""
-    longest = longest_input(folder)
-    if wanted is not None and not 1 <= wanted <= longest:
-        raise ParameterError("max_tokens", expected=f"a number up to {longest} for {folder.name}", found=wanted)
-    return wanted or longest
+def _complete(folder: ModelFolder, settings: DuoSettings) -> DuoSettings:
+    """The settings with all tokens that the model takes as default, because two documents are long."""
+    return replace(settings, max_tokens=token_budget(folder, settings.max_tokens or longest_input(folder)))
 
 
 def _prepare(
@@ -153,7 +246,8 @@ def _prepare(
     def write(model: Any, place: Path) -> None:
         model.save_pretrained(place)
         copy_tokenizer(folder.path, place, settings.max_tokens or 0)
-        duo_record(settings.max_tokens or 0, settings.query_tokens).write(place)
+        budgets = {"max_tokens": settings.max_tokens or 0, "query_tokens": settings.query_tokens}
+        RankerRecord(DUO, budgets).write(place)
 
     job = Job(
         model=model,
@@ -189,27 +283,17 @@ def _batches(
     data: Data, folder: ModelFolder, settings: DuoSettings, config: Any, *, quiet: bool
 ) -> tuple[TripleBatches, TripleBatches | None]:
     """The triples for training, and the comparisons for validation."""
-    tokenizer = Tokenizer(folder.tokenizer_file)
-    folder.check_tokenizer(tokenizer.vocabulary)
-    tokens = TripleTokens(tokenizer, settings.max_tokens or 0, settings.query_tokens)
-    count = len(data.training) + (len(data.validation) if data.validation else 0)
-    with Progress("tokenising", unit="pairs", total=count, quiet=quiet) as progress:
-        training, held_out = (
-            None if part is None else TokenisedTexts.of(part, tokens, progress)
-            for part in (data.training, data.validation)
-        )
-    if training is None or not len(training):
-        raise RankwellError(f"{data.training.folder}: expected pairs to train on, found none")
-    segments = int(getattr(config, "type_vocab_size", 0) or 0) > 1
-    padding = int(getattr(config, "pad_token_id", 0) or 0)
-    given = (training.groups, training.labels, training.query_ids)
-    learnt = triples_of(*given, others=settings.others, seed=settings.seed)
-    batches = TripleBatches(training, learnt, tokens, padding, segments)
+    tokens = TripleTokens(folder.load_tokenizer(), settings.max_tokens or 0, settings.query_tokens)
+    training, held_out = tokenise(
+        data, tokens, lambda pairs, progress: TokenisedTexts.of(pairs, tokens, progress), quiet=quiet
+    )
+    how = (tokens, *padding_and_segments(config))
+    learnt = triples_of(*training.labelled, others=settings.others, seed=settings.seed)
+    batches = TripleBatches(training, learnt, *how)
     if held_out is None:
         return batches, None
-    given = (held_out.groups, held_out.labels, held_out.query_ids)
-    compared = comparisons(*given, others=settings.validation_others, seed=settings.seed)
-    return batches, TripleBatches(held_out, compared, tokens, padding, segments)
+    compared = comparisons(*held_out.labelled, others=settings.validation_others, seed=settings.seed)
+    return batches, TripleBatches(held_out, compared, *how)
 
 
 train_duo = Training(
@@ -217,5 +301,5 @@ train_duo = Training(
     "Fine-tune duoBERT, which predicts which of two documents is more relevant.",
     DuoSettings,
     _prepare,
-    lambda folder, settings: replace(settings, max_tokens=triple_budget(folder, settings.max_tokens)),
+    _complete,
 )

@@ -11,7 +11,7 @@ from typing import Any
 from rankwell.collections import ColumnChoice, Reading, open_collection
 from rankwell.core import ParameterError, Progress, RankwellError
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.language_model.adaptation import Adaptation, Examination, check_sentences, write_adaptation
+from rankwell.models.language_model.cloze import Adaptation, Examination, check_sentences, write_adaptation
 from rankwell.models.language_model.masking import (
     IGNORED,
     REPLACEMENTS,

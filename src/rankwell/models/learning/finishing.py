@@ -1,19 +1,26 @@
-"""The end of a training run: best weights, report, model card; and the summary of the measurements."""
+"""The end of a training run: its best weights, its summary, its model card and its learning curves."""
 
 from __future__ import annotations
 
 import logging
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rankwell.core import RankwellError
+from rankwell.core import MissingExtraError, RankwellError, atomic_write
+from rankwell.models.base.catalogue import task_of
 from rankwell.models.base.export import Export, make
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.publishing import task_of
-from rankwell.models.learning.hugging_face import RunTrainer
-from rankwell.models.learning.model_card import write_card, write_curves
+from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import best_step, should_stop
 from rankwell.models.learning.trainer import TrainingResult
+from rankwell.models.review_rankers.architectures import ARCHITECTURES, architecture
+from rankwell.report import Column, Heading, Page, PicturePart, Table, TablePart, Text
+from rankwell.report.pictures import Line, Picture, lines
+
+if TYPE_CHECKING:
+    from rankwell.models.learning.hugging_face import RunTrainer
 
 log = logging.getLogger(__name__)
 
@@ -76,3 +83,219 @@ def _export(place: Path, name: str) -> None:
         make(folder, Export(task_of(folder), padded=True), place / "onnx" / "model.onnx")
     except RankwellError as error:  # a failed export must not lose the weights
         log.warning("%s: no ONNX file was made: %s", name, error)
+
+
+CARD = "README.md"
+NAMES = {"parade": "PARADE model", "duo": "duo model"}  # of kinds that are no nouns
+NAMES |= {kind: f"ranker of the kind {kind}" for kind in ARCHITECTURES}
+
+
+def _cross_encoder_use(folder: RunFolder) -> str:
+    settings = folder.settings
+    budget = f" --max-tokens {settings['max_tokens']}" if settings.get("max_tokens") else ""
+    budget += f" --query-tokens {settings['query_tokens']}" if settings.get("query_tokens") else ""
+    return f"""Give it a query and a document; the one logit ranks.
+
+    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -o NEW_RUN{budget}
+
+It is a Hugging Face folder: `AutoModelForSequenceClassification.from_pretrained(...)` loads it."""
+
+
+def _bi_encoder_use(folder: RunFolder) -> str:
+    return f"""Texts become vectors of length 1; the dot product ranks.
+
+    rankwell encode DIR --model {folder.model}
+
+`sentence_transformers.SentenceTransformer(...)` loads it."""
+
+
+def _parade_use(folder: RunFolder) -> str:
+    return f"""Give it a query and a whole document, which it splits into passages itself; the one logit ranks.
+
+    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -o NEW_RUN
+
+The body is a Hugging Face folder, what stands above it is in `aggregator.safetensors`, how documents are split and read
+is in `ranker.json`, and `onnx/model.onnx` has all of it in one graph."""
+
+
+def _duo_use(folder: RunFolder) -> str:
+    return f"""Give it a query and two documents; the one logit says whether the first is the more relevant one.
+It re-orders a few of the best documents of another re-ranker's run, each compared with each other.
+
+    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -k 20 --aggregate sum -o NEW_RUN
+
+It is a Hugging Face folder: `AutoModelForSequenceClassification.from_pretrained(...)` loads it. Segments are 0 for the
+query, 1 for the first document and 2 for the second."""
+
+
+def _distilled_use(folder: RunFolder) -> str:
+    settings = folder.settings
+    return f"""It has learnt from `{settings["teacher"]}`, its teacher, by the method {settings["method"]}.
+
+{_cross_encoder_use(folder)}"""
+
+
+def _architecture_use(folder: RunFolder) -> str:
+    kind = architecture(folder.kind, folder.settings.get("texts"))
+    example = " --relevant QRELS" if kind.reads_relevant else ""
+    return f"""Give it a query and a document; the one logit ranks. It reads {", ".join(kind.inputs)}.
+
+    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -o NEW_RUN{example}
+
+Each folder in it is a Hugging Face folder with an encoder, the head is in `head.safetensors`, how texts are read is in
+`ranker.json`, and `onnx/model.onnx` has all of it in one graph."""
+
+
+def _other_use(folder: RunFolder) -> str:
+    return f"It is a Hugging Face folder: `transformers.AutoModel.from_pretrained({str(folder.model)!r})` loads it."
+
+
+USES: Mapping[str, Callable[[RunFolder], str]] = {
+    "cross-encoder": _cross_encoder_use,
+    "bi-encoder": _bi_encoder_use,
+    "distilled cross-encoder": _distilled_use,
+    "parade": _parade_use,
+    "duo": _duo_use,
+    **dict.fromkeys(ARCHITECTURES, _architecture_use),
+}
+
+
+def write_card(folder: RunFolder, result: Mapping[str, Any]) -> None:
+    """Write the card as `README.md` into the run's folder and the model's."""
+    with atomic_write(folder.path / CARD) as file:
+        file.write(card(folder, result).encode())
+    shutil.copy(folder.path / CARD, folder.model / CARD)
+
+
+def card(folder: RunFolder, result: Mapping[str, Any]) -> str:
+    """The model card as Markdown."""
+    configuration, settings = folder.configuration, folder.settings
+    model, data = configuration["model"], configuration["data"]
+    use, kind = USES.get(folder.kind, _other_use)(folder), NAMES.get(folder.kind, folder.kind)
+    return f"""---
+library_name: transformers
+tags: [rankwell, {folder.kind}]
+---
+
+# {folder.path.resolve().name}
+
+A {kind} that was trained with Rankwell {configuration["rankwell"]}, begun from `{model["name"]}`.
+
+## Use
+
+{use}
+
+## Measured
+
+{_measured(result)}
+
+## Training
+
+{result["steps"]:,} steps. Every setting is in `configuration.json`, versions and machine are in `environment.json`,
+every step is in `metrics.jsonl`.
+
+| setting | value |
+|---|---|
+{_rows(settings)}
+| data | `{data["folder"]}` |
+| fingerprint of the data | `{data["fingerprint"]}` |
+| fingerprint of the first weights | `{model["fingerprint"]}` |
+
+## Limits
+
+It knows the data it was trained on, their language, their errors and their bias; no other use was tried. The figures
+above are over held-out examples of the same data, which also chose the step that is kept: measure it on queries of your
+own before you rely on it.
+"""
+
+
+def _measured(result: Mapping[str, Any]) -> str:
+    if not result["measures"]:
+        return "Nothing was held out to measure with."
+    when = f"step {result['best_step']:,}" if result["best_step"] is not None else "the last step"
+    before = result["before_training"]
+    rows = [
+        f"| {name} | {_figure(before.get(name))} | {_figure(value)} |" for name, value in result["measures"].items()
+    ]
+    return "\n".join([f"| on validation examples | before training | after {when} |", "|---|---|---|", *rows])
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _rows(settings: Mapping[str, Any]) -> str:
+    return "\n".join(f"| {name} | {'' if value is None else value} |" for name, value in settings.items())
+
+
+LOSS = "loss"
+
+
+def loss_picture(metrics: list[dict[str, Any]]) -> Picture | None:
+    """The training and validation loss as a chart; None where there is none yet."""
+    curves = [_line("training", [(x["step"], x[LOSS]) for x in metrics if LOSS in x])]
+    curves += [_line("validation", _curve(metrics, LOSS))]
+    curves = [curve for curve in curves if len(curve.x)]
+    return lines(curves, title="Loss", x="step", y="loss") if curves else None
+
+
+def measure_picture(metrics: list[dict[str, Any]]) -> Picture | None:
+    """The validation measures as a chart; None without validation."""
+    names = dict.fromkeys(name for x in metrics for name in x.get("validation", {}) if name != LOSS)
+    curves = [_line(name, _curve(metrics, name)) for name in names]
+    curves = [curve for curve in curves if len(curve.x)]
+    return lines(curves, title="Validation", x="step", y="value") if curves else None
+
+
+def write_curves(folder: RunFolder, measure: str | None) -> None:
+    """Write `curves-loss.png`, `curves-measures.png` and `report.html`; nothing without matplotlib."""
+    metrics = folder.metrics.lines()
+    try:
+        pictures = {"loss": loss_picture(metrics), "measures": measure_picture(metrics)}
+        drawn = {name: picture for name, picture in pictures.items() if picture is not None}
+        for name, picture in drawn.items():
+            picture.save(folder.path / f"curves-{name}.png")
+    except MissingExtraError:
+        drawn = {}
+    page = Page(
+        f"Training of {folder.path.name}",
+        [
+            Text(f"A run of rankwell train {folder.kind}, begun from {folder.configuration['model']['name']}."),
+            *(PicturePart(picture) for picture in drawn.values()),
+            Heading("Validation"),
+            *_validation_table(metrics, measure),
+            Heading("Settings"),
+            TablePart(_settings_table(folder)),
+        ],
+    )
+    with atomic_write(folder.path / "report.html") as file:
+        file.write(page.html().encode())
+
+
+def _validation_table(metrics: list[dict[str, Any]], measure: str | None) -> list[Text | TablePart]:
+    measured = [x for x in metrics if x.get("validation")]
+    if not measured:
+        return [Text("Nothing was held out.")]
+    names = list(dict.fromkeys(name for x in measured for name in x["validation"]))
+    rows = [[x["step"], x["epoch"], *(x["validation"].get(name) for name in names)] for x in measured]
+    columns = [Column("step"), Column("epoch", digits=2), *(Column(name, digits=4) for name in names)]
+    told = [Text(f"The weights that are kept are those with the best {measure}.")] if measure else []
+    return [*told, TablePart(Table("Measured while training", columns, rows))]
+
+
+def _settings_table(folder: RunFolder) -> Table:
+    told = {**folder.settings, "data": folder.configuration["data"]["folder"]}
+    told |= {"fingerprint of the data": folder.configuration["data"]["fingerprint"]}
+    told |= {name: str(value) for name, value in folder.environment.items() if not isinstance(value, dict)}
+    told |= dict(folder.environment.get("libraries", {}))
+    rows = [[name, "" if value is None else str(value)] for name, value in told.items()]
+    return Table("Settings and environment", [Column("name", "left"), Column("value", "left")], rows)
+
+
+def _curve(metrics: list[dict[str, Any]], name: str) -> list[tuple[int, float]]:
+    measured = [(x["step"], x["validation"].get(name)) for x in metrics if "validation" in x]
+    return [(step, value) for step, value in measured if value is not None]
+
+
+def _line(name: str, points: list[tuple[int, float]]) -> Line:
+    return Line(name, [step for step, _ in points], [value for _, value in points])

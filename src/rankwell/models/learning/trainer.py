@@ -17,7 +17,7 @@ from rankwell.core.arrays import Integers
 from rankwell.evaluation import parse_measure
 from rankwell.index.manifest import WriterLock
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.opening import cores
+from rankwell.models.base.runtime import cores
 from rankwell.models.learning.data import Data
 from rankwell.models.learning.pair_batches import PairBatches, TokenisedPairs, query_lists, single_pairs
 from rankwell.models.learning.pairs import Pairs

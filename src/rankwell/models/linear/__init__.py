@@ -1,3 +1,1 @@
 """The linear baseline: TF-IDF and logistic regression over query and document."""
-
-from __future__ import annotations

@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rankwell import __version__
-from rankwell.core import MissingExtraError, RankwellError
+from rankwell.core import SILENT, Booleans, MissingExtraError, Progress, RankwellError
 from rankwell.core.parameters import POSITIVE, Flag, Whole, check_parameters, like, param
-from rankwell.core.progress import SILENT, Progress
 from rankwell.models.learning.folders import new_folder
 from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.settings import ValidationSettings
 from rankwell.models.learning.validation import pair_measures
-from rankwell.models.linear.scorer import LinearModel, Words, save_linear
+from rankwell.models.linear.ranking import LinearModel, Words, save_linear
 from rankwell.report import Column, Table
 
 
@@ -59,7 +57,7 @@ PENALTIES = (0.1, 1.0, 10.0)
 MEASURES = ("AP", "AUC", "nDCG@10")
 CARD = "README.md"
 
-Relevant = Sequence[bool] | npt.NDArray[np.bool_]
+Relevant = Sequence[bool] | Booleans
 
 
 @dataclass(frozen=True)
@@ -177,7 +175,7 @@ def _measured(models: Sequence[LinearModel], pairs: Pairs) -> list[dict[str, flo
     return [pair_measures(pairs, of_model, MEASURES) for of_model in scores]
 
 
-def _check_labels(relevant: npt.NDArray[np.bool_]) -> None:
+def _check_labels(relevant: Booleans) -> None:
     if relevant.all() or not relevant.any():
         found = "only others" if not relevant.any() else "only relevant ones"
         told = f"{found} ({len(relevant):,} pairs)" if len(relevant) else "none"

@@ -1,3 +1,1 @@
 """PARADE: reads the passages of a long document one by one, and aggregates their vectors."""
-
-from __future__ import annotations

@@ -6,15 +6,13 @@ Li, Yates, MacAvaney, He and Sun, "PARADE: Passage representation aggregation fo
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
+
+from rankwell.models.base.torch_model import SavesWeights
 
 SPREAD = 0.02  # standard deviation of new weights, as in BERT
 LAYERS = 2
@@ -52,10 +50,6 @@ class Aggregation(nn.Module):
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
         self.sizes = sizes
-
-    @abstractmethod
-    def forward(self, passages: Tensor, there: Tensor) -> Tensor:
-        """Aggregate passages [documents, most, width] into [documents, width]."""
 
 
 class Average(Aggregation):
@@ -123,7 +117,7 @@ class Transformer(Aggregation):
         return hidden[:, 0]
 
 
-AGGREGATIONS: Mapping[str, type[Aggregation]] = {
+AGGREGATIONS: dict[str, type[Aggregation]] = {
     "avg": Average,
     "max": Maximum,
     "attn": Attention,
@@ -137,7 +131,7 @@ class Scored(NamedTuple):
     logits: Tensor
 
 
-class ParadeModule(nn.Module):
+class ParadeModule(SavesWeights, nn.Module):
     """A body that reads each passage together with the query, an aggregation, and a linear layer."""
 
     def __init__(self, body: Any, aggregate: str) -> None:
@@ -187,13 +181,3 @@ class ParadeModule(nn.Module):
     def top_weights(self) -> dict[str, Tensor]:
         """All weights above the body, by name."""
         return {name: tensor for name, tensor in self.state_dict().items() if not name.startswith("body.")}
-
-    def save_pretrained(self, folder: Path | str, state_dict: Any = None) -> None:
-        """Write the weights for a checkpoint."""
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        save_weights(state_dict or self.state_dict(), Path(folder) / "model.safetensors")
-
-
-def save_weights(weights: Mapping[str, Tensor], file: Path) -> None:
-    """Write weights as a safetensors file."""
-    save_file({name: tensor.contiguous() for name, tensor in weights.items()}, file, metadata={"format": "pt"})

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankwell.core import ParameterError, Progress, RankwellError
-from rankwell.core.arrays import Integers
+from rankwell.core import SILENT, Integers, ParameterError, Progress, RankwellError
 from rankwell.core.parameters import Text, Whole, like, param
-from rankwell.core.progress import SILENT
-from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.tokens import PairTokens, Tokenizer
-from rankwell.models.cross_encoder.training import CrossEncoderSettings
+from rankwell.models.base.folder import ModelFolder, RankerRecord
+from rankwell.models.base.tokens import PairTokens
+from rankwell.models.base.torch_model import save_weights
+from rankwell.models.cross_encoder.training import CrossEncoderSettings, padding_and_segments, tokenise
 from rankwell.models.learning.data import Data
 from rankwell.models.learning.pair_batches import PairBatches, TokenisedPairs
 from rankwell.models.learning.pairs import Pair, Pairs
@@ -25,9 +23,10 @@ from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import USUAL_TOKENS
 from rankwell.models.learning.starting_model import copy_tokenizer, freeze, load_body
 from rankwell.models.learning.trainer import Prepared, Training, pair_ranker, with_budget
-from rankwell.models.parade.scorer import PARADE, TOP_WEIGHTS, ParadeReading, write_graph
+from rankwell.models.parade.ranking import PARADE, TOP_WEIGHTS, ParadeReading, write_graph
 from rankwell.models.reranking.passages import Passages
 
+AGGREGATES = ("avg", "max", "attn", "transformer")
 WINDOW = 512  # documents tokenised together
 
 
@@ -124,11 +123,6 @@ def _sums(counts: list[int]) -> Integers:
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
-log = logging.getLogger(__name__)
-
-AGGREGATES = ("avg", "max", "attn", "transformer")
-
-
 @dataclass(frozen=True, kw_only=True)
 class ParadeSettings(CrossEncoderSettings):
     """Settings for training PARADE, besides those of a cross-encoder.
@@ -177,24 +171,25 @@ def _prepare(
         heads=sizes.heads,
         epsilon=sizes.epsilon,
     )
-    training, held_out = _tokenised(data, folder, reading, body.config, quiet=quiet)
+    tokens = PairTokens(folder.load_tokenizer(), reading.max_tokens, reading.query_tokens)
+
+    def documents(pairs: Pairs, progress: Progress) -> TokenisedDocuments:
+        return TokenisedDocuments.of_documents(pairs, tokens, reading, progress)
+
+    training, held_out = tokenise(data, tokens, documents, quiet=quiet, unit="documents", cut="passages")
+    how = padding_and_segments(body.config)
 
     def write(model: Any, place: Path) -> None:
-        write_parade(model, place, folder, reading)
+        model.body.save_pretrained(place)
+        save_weights(model.top_weights(), place / TOP_WEIGHTS)
+        copy_tokenizer(folder.path, place, reading.max_tokens)
+        RankerRecord(PARADE, asdict(reading)).write(place)
         if settings.onnx:
             write_graph(ModelFolder(str(run.model), place), reading, place / "onnx" / "model.onnx")
 
-    return pair_ranker(model, training, held_out, replace(settings, onnx=False), write)  # it writes its own graph
-
-
-def write_parade(model: Any, place: Path, folder: ModelFolder, reading: ParadeReading) -> None:
-    """Write the body as a Hugging Face folder, the weights above it, and the reading settings."""
-    from rankwell.models.parade.model import save_weights
-
-    model.body.save_pretrained(place)
-    save_weights(model.top_weights(), place / TOP_WEIGHTS)
-    copy_tokenizer(folder.path, place, reading.max_tokens)
-    reading.record().write(place)
+    validation = None if held_out is None else DocumentBatches(held_out, *how)
+    own_graph = replace(settings, onnx=False)
+    return pair_ranker(model, DocumentBatches(training, *how), validation, own_graph, write)
 
 
 def passages_of(data: Data, settings: ParadeSettings) -> Passages:
@@ -216,31 +211,6 @@ def passages_of(data: Data, settings: ParadeSettings) -> Passages:
         if part is not None and part.record["made"].get("top_passages"):
             raise RankwellError(f"{part.folder}: expected all passages of each document, found only the best of them")
     return wanted
-
-
-def _tokenised(
-    data: Data, folder: ModelFolder, reading: ParadeReading, config: Any, *, quiet: bool
-) -> tuple[DocumentBatches, DocumentBatches | None]:
-    """The tokens of the training and the validation documents, truncated as in search."""
-    tokenizer = Tokenizer(folder.tokenizer_file)
-    folder.check_tokenizer(tokenizer.vocabulary)
-    tokens = PairTokens(tokenizer, reading.max_tokens, reading.query_tokens)
-    segments = int(getattr(config, "type_vocab_size", 0) or 0) > 1
-    padding = int(getattr(config, "pad_token_id", 0) or 0)
-    with Progress("tokenising", unit="documents", quiet=quiet) as progress:
-        training, held_out = (
-            None
-            if part is None
-            else DocumentBatches(
-                TokenisedDocuments.of_documents(part, tokens, reading, progress), padding=padding, segments=segments
-            )
-            for part in (data.training, data.validation)
-        )
-    if tokens.truncated.documents_cut or tokens.truncated.queries_cut:
-        log.warning("%s", str(tokens.truncated).replace("documents", "passages"))
-    if training is None or not len(training.pairs):
-        raise RankwellError(f"{data.training.folder}: expected pairs to train on, found none")
-    return training, held_out
 
 
 train_parade = Training(

@@ -1,3 +1,1 @@
 """Re-ranking: a model that reads query and document together scores the top of a run."""
-
-from __future__ import annotations

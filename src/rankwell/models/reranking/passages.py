@@ -1,17 +1,26 @@
-"""The texts that a re-ranker reads: queries, and documents whole or in passages."""
+"""The texts that a re-ranker reads, documents whole or in passages; how passage scores become the document's score."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Self
+from typing import NamedTuple, Self
 
-from rankwell.core import Document, ParameterError, Queries, RankwellError, Run, Template
+import numpy as np
+
+from rankwell.core import Document, Integers, ParameterError, Queries, RankwellError, Run, Template, Values
 from rankwell.index import SearchIndex
 
+log = logging.getLogger(__name__)
+
+Documents = Mapping[str, Document]
+
+TITLE = "title"
+SHOWN = 3  # most ids in an error
+LOOKED_AT = 1000  # documents to read for the names of the fields
 LONGEST_TITLE = 50  # a title of this many words is not repeated
 UNITS = ("words", "paragraphs")
 PARAGRAPHS = re.compile(r"\n\s*\n")
@@ -85,13 +94,42 @@ class Passages:
         return [words[start : start + size] for start in starts]
 
 
-log = logging.getLogger(__name__)
+class Aggregator(NamedTuple):
+    """Combines the scores of a document's passages into one, independently of other documents.
 
-TITLE = "title"
-SHOWN = 3  # most ids in an error
-LOOKED_AT = 1000  # documents to read for the names of the fields
+    `combine(scores, starts)`: the scores of document i begin at `starts[i]`, and it has at least one. `enough`: how
+    many passages it looks at, so that no others are scored; None for all.
+    """
 
-Documents = Mapping[str, Document]
+    combine: Callable[[Values, Integers], Values]
+    enough: int | None = None
+
+    def __call__(self, scores: Values, starts: Integers) -> Values:
+        """The score of each document."""
+        return self.combine(scores, starts)
+
+
+def _mean(scores: Values, starts: Integers) -> Values:
+    """Divide by the number of passages of this document alone, so that padding does not penalise short documents."""
+    mean: Values = np.add.reduceat(scores, starts) / np.diff(np.append(starts, len(scores)))
+    return mean
+
+
+# FirstP, MaxP and SumP (which favours long documents): Dai and Callan, "Deeper text understanding for IR with
+# contextual neural language modeling", SIGIR 2019. With `first` the other passages are not scored.
+AGGREGATORS: dict[str, Aggregator] = {
+    "first": Aggregator(lambda scores, starts: scores[starts], enough=1),
+    "max": Aggregator(np.maximum.reduceat),
+    "mean": Aggregator(_mean),
+    "sum": Aggregator(np.add.reduceat),
+}
+
+
+def aggregator(name: str) -> Aggregator:
+    """The aggregator of that name."""
+    if name not in AGGREGATORS:
+        raise ParameterError("aggregate", expected=" or ".join(AGGREGATORS), found=name)
+    return AGGREGATORS[name]
 
 
 @dataclass(frozen=True)

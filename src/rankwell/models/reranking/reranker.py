@@ -1,4 +1,4 @@
-"""What all re-rankers share: their options, and the documents they score."""
+"""What all re-rankers share: their options, the documents that they score, and the order of the new run."""
 
 from __future__ import annotations
 
@@ -8,22 +8,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
-from rankwell.core import Document, Judgments, ParameterError, Run, Stage, Template, fingerprint
-from rankwell.core.parameters import Text, Whole, param
-from rankwell.core.progress import Progress
+import numpy as np
+
+from rankwell.core import Booleans, Document, Floats, Judgments, ParameterError, Progress, Stage, Template, fingerprint
+from rankwell.core.parameters import Text, Whole, like, param
+from rankwell.core.run import Run, Values
 from rankwell.index import SearchIndex
 from rankwell.models.base.folder import PRECISIONS
 from rankwell.models.base.tokens import Texts
-from rankwell.models.reranking.passages import Passages, check_fields, document_texts, query_texts
-from rankwell.models.reranking.placing import Rescored, Tally, placed
-from rankwell.models.reranking.scores import ScoreCache, Scorer
+from rankwell.models.reranking.passages import DocumentTexts, Passages, check_fields, document_texts, query_texts
+from rankwell.models.reranking.scores import PairScores, ScoreCache, Scorer, Tally, reported, wanted_at_once
+
+log = logging.getLogger(__name__)
 
 BLOCK = 1024  # pairs with texts in memory at once; more where one query has more
-
+LOGIT, PROBABILITY = KINDS = ("logit", "probability")
+MISSING = ("error", "below")
+DEPTH, DUO_DEPTH = 100, 20  # documents per query; a duo model compares each with each
+STEP = 2.0**-10  # step between two documents that were not scored: small beside any score, visible with four digits
+LAST_PLACES = 2.0**-22  # relative step for large scores, which would absorb the other: two units in the last place
 
 Kind = TypeVar("Kind", bound="Reranker")
 
@@ -53,14 +60,14 @@ class Candidates:
         self.done = 0
         self.empty = 0  # documents without a text
 
-    def blocks(self, size: int = BLOCK) -> Iterator[list[Candidate]]:
+    def blocks(self, size: int) -> Iterator[list[Candidate]]:
         """Candidates with text in blocks of about `size` pairs; a query is never split."""
         block: list[Candidate] = []
         passed = pairs = 0
         for place, qid in enumerate(self._run.qids):
-            found = list(self._of_query(place, self._queries.get(qid, "")))
-            block += found
-            pairs += sum(len(candidate.texts) for candidate in found)
+            candidates = list(self._of_query(place, self._queries.get(qid, "")))
+            block += candidates
+            pairs += sum(len(candidate.texts) for candidate in candidates)
             passed += min(int(self._run.offsets[place + 1] - self._run.offsets[place]), self._k)
             if pairs >= size:
                 yield block
@@ -86,125 +93,41 @@ class Candidates:
                 self.empty += 1
 
 
-log = logging.getLogger(__name__)
+@dataclass(frozen=True, eq=False)
+class Rescored:
+    """New scores for some documents of a run: `scores[i]` counts where `chosen[i]`."""
 
-LOGIT, PROBABILITY = KINDS = ("logit", "probability")
-MISSING = ("error", "below")
-DEPTH, DUO_DEPTH = 100, 20  # documents per query; a duo model compares each with each
+    chosen: Booleans
+    scores: Values
+
+    @classmethod
+    def nothing(cls, run: Run) -> Rescored:
+        """No document rescored yet."""
+        return cls(np.zeros(len(run), dtype=bool), np.zeros(len(run)))
 
 
-class Reranker(Stage):
-    """A stage that scores the k best documents of each query anew, and counts what it does.
+def placed(run: Run, found: Rescored) -> Run:
+    """The run with its rescored documents on top, by their new scores.
 
-    Each kind is a frozen dataclass with the parameters below, and more; `rescore` computes its scores.
+    The others follow in their old order, with strictly lower scores. A query without rescored documents is unchanged.
     """
+    scores = run.scores.copy()
+    new = found.scores.astype(np.float32)
+    for start, end in pairwise(run.offsets.tolist()):
+        chosen = found.chosen[start:end]
+        if not chosen.any():
+            continue
+        of_query = scores[start:end]
+        of_query[chosen] = new[start:end][chosen]
+        of_query[~chosen] = below(of_query[chosen].min(), int((~chosen).sum()))
+    return run.with_scores(scores)
 
-    keeps_scores: ClassVar[bool] = True  # so that an interrupted run can continue
-    how: ClassVar[tuple[str, ...]] = ("cache", "threads", "quiet", "tally")  # parameters that do not affect the result
-    of_scorer: ClassVar[tuple[str, ...]] = ()  # settings of the scorer, which are part of its fingerprint
-    choices: ClassVar[Mapping[str, Sequence[str]]] = MappingProxyType({"missing": MISSING})
 
-    model: str | Scorer
-    k: int
-    document: str | None
-    query_field: str | None
-    missing: str
-    index: SearchIndex | None
-    threads: int | None
-    quiet: bool
-    tally: Tally
-    cache: bool | Path | str = False
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ParameterError("k", expected="a number of documents, at least 1", found=self.k)
-        for name, known in self.choices.items():
-            if getattr(self, name) not in known:
-                raise ParameterError(name, expected=" or ".join(known), found=getattr(self, name))
-        if self.document is not None:
-            Template(self.document)
-        given = [name for name in (*self.of_scorer, "threads") if getattr(self, name) is not None]
-        if given and not isinstance(self.model, str):
-            expected = "nothing, because the model is a scorer with settings of its own"
-            raise ParameterError(given[0], expected=expected, found=getattr(self, given[0]))
-
-    @property
-    def name(self) -> str:
-        """A short name for run tags."""
-        return Path(self.model).name if isinstance(self.model, str) else type(self.model).__name__
-
-    @abstractmethod
-    def scorer(self) -> Scorer:
-        """The model, loaded once per process."""
-
-    @abstractmethod
-    def rescore(self, run: Run) -> Rescored:
-        """Compute the new scores without placing the documents."""
-
-    def also_reads(self, qid: str) -> Iterable[str]:  # noqa: ARG002 -- most need none
-        """Further documents whose texts a query needs, besides its k best."""
-        return ()
-
-    def inferences(self, run: Run) -> int:
-        """Number of model inferences for the run, as far as it is known before reading texts."""
-        return int((run.ranks <= self.k).sum())
-
-    def check(self) -> None:
-        """Refuse an unknown model, one that does not rank, and fields that the index lacks."""
-        scorer = self.scorer()
-        scorer.scores(scorer.logits([]))  # raises for a model that cannot rank
-        if self.document is not None and self.index is not None:
-            Template(self.document).check(self.index.fields)
-
-    def parameters(self) -> dict[str, Any]:
-        """The parameters that affect the result."""
-        return {name: value for name, value in super().parameters().items() if name not in self.how}
-
-    def fingerprint(self) -> str:
-        """A fingerprint of the weights instead of the model's name: a folder's content may change."""
-        chosen = {name: value for name, value in self.parameters().items() if name not in self.of_scorer}
-        return fingerprint([type(self).__qualname__, self.version, {**chosen, "model": self._weights}])
-
-    def changed(self, **changes: Any) -> Self:
-        """The stage with new values for those of these parameters that it has."""
-        known = {part.name for part in fields(self)}  # type: ignore[arg-type]  # subclasses are dataclasses
-        return replace(self, **{name: value for name, value in changes.items() if name in known})  # type: ignore[type-var]
-
-    def apply(self, run: Run) -> Run:
-        """Re-rank the top k of each query."""
-        documents = run.documents if self.index is None else self.index.documents
-        return replace(placed(run, self.rescore(run)), tag=self.name, documents=documents)
-
-    def kept_scores(self) -> AbstractContextManager[ScoreCache | None]:
-        """Open the score cache of this scorer; None where it is switched off."""
-        if self.cache is False:
-            return nullcontext()
-        return ScoreCache(self._weights, None if self.cache is True else self.cache)
-
-    def candidates(self, run: Run, texts: Callable[[Document], Sequence[Texts]]) -> Candidates:
-        """The documents to score, with the texts of each."""
-        queries = query_texts(run, self.query_field)
-        documents = document_texts(run, self.k, self.index, allow_missing=self.missing == "below")
-        if self.document is not None and self.index is None:
-            check_fields(Template(self.document), run, documents)
-        return Candidates(run, self.k, queries, documents, texts)
-
-    def progress(self, candidates: Candidates, total: int | None) -> Progress:
-        """A progress display in pairs; in documents where the number of pairs is unknown."""
-        progress = Progress(f"re-ranking ({self.name})", unit="pairs", total=total, quiet=self.quiet)
-        progress.watch(lambda: candidates.done, candidates.count)
-        return progress
-
-    def count_empty(self, candidates: Candidates) -> None:
-        """Warn at the end how many documents had no text."""
-        self.tally.empty += candidates.empty
-        if candidates.empty:
-            log.warning("%d documents have no text to score, and stay below the others", candidates.empty)
-
-    @cached_property
-    def _weights(self) -> str:
-        """The scorer's fingerprint, computed once because it is slow."""
-        return self.scorer().fingerprint()
+def below(score: np.float32, count: int) -> Floats:
+    """`count` scores, strictly decreasing and all below `score`, as 32-bit floats."""
+    step = max(STEP, abs(float(score)) * LAST_PLACES)
+    with np.errstate(over="ignore"):  # an overflow becomes infinite, which a run refuses
+        return (float(score) - step * np.arange(1, count + 1)).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -257,9 +180,9 @@ class RerankSettings:
 
     def stage(self, kind: type[Kind], model: str, **also: Any) -> Kind:
         """The stage of a kind with the given settings that it has, and its defaults for the rest."""
-        known = {part.name for part in fields(kind)}  # type: ignore[arg-type]  # re-rankers are dataclasses
+        known = {part.name for part in fields(kind)}
         asked = {part.name: getattr(self, part.name) for part in fields(self) if part.name in known}
-        return kind(model, **{name: value for name, value in asked.items() if value is not None}, **also)  # type: ignore[call-arg]
+        return kind(model, **{name: value for name, value in asked.items() if value is not None}, **also)
 
     def refuse(self, *names: str, because: str) -> None:
         """Raise where one of these settings was given."""
@@ -268,3 +191,148 @@ class RerankSettings:
             found = getattr(self, name)
             if found != usual[name]:
                 raise ParameterError(name, expected=f"nothing, because {because}", found=found)
+
+
+BlockScores = Callable[[list[Candidate], PairScores], Values | Floats]
+
+
+@dataclass(frozen=True)
+class Reranker(Stage):
+    """A stage that scores the k best documents of each query anew, and counts what it does.
+
+    Each kind is a frozen dataclass with these parameters and more. It says how its model is loaded (`scorer`) and how
+    blocks of candidates are scored (`_scoring`).
+    """
+
+    keeps_scores: ClassVar[bool] = True  # so that an interrupted run can continue
+    how: ClassVar[tuple[str, ...]] = ("cache", "threads", "quiet", "tally")  # parameters that do not affect the result
+    of_scorer: ClassVar[tuple[str, ...]] = ()  # settings of the scorer, which are part of its fingerprint
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {"missing": MISSING}
+
+    model: str | Scorer
+    k: int = like(RerankSettings, "k", default=DEPTH)
+    document: str | None = like(RerankSettings, "document")
+    query_field: str | None = like(RerankSettings, "query_field")
+    missing: str = like(RerankSettings, "missing", kw_only=True)
+    index: SearchIndex | None = field(default=None, repr=False, kw_only=True)
+    cache: bool | Path | str = field(default=True, repr=False, compare=False, kw_only=True)
+    threads: int | None = field(default=None, repr=False, compare=False, kw_only=True)
+    quiet: bool = field(default=False, repr=False, compare=False, kw_only=True)
+    tally: Tally = field(default_factory=Tally, repr=False, compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ParameterError("k", expected="a number of documents, at least 1", found=self.k)
+        for name, known in self.choices.items():
+            if getattr(self, name) not in known:
+                raise ParameterError(name, expected=" or ".join(known), found=getattr(self, name))
+        if self.document is not None:
+            Template(self.document)
+        if not isinstance(self.model, str):
+            self._refuse((*self.of_scorer, "threads"), "the model is a scorer with settings of its own")
+
+    def _refuse(self, names: Iterable[str], because: str) -> None:
+        """Raise where one of these parameters was given."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise ParameterError(name, expected=f"nothing, because {because}", found=getattr(self, name))
+
+    @property
+    def name(self) -> str:
+        """A short name for run tags."""
+        return Path(self.model).name if isinstance(self.model, str) else type(self.model).__name__
+
+    @abstractmethod
+    def scorer(self) -> Scorer:
+        """The model, loaded once per process."""
+
+    def _loaded(self, load: Callable[..., Scorer], **settings: Any) -> Scorer:
+        return load(self.model, threads=self.threads, **settings) if isinstance(self.model, str) else self.model
+
+    def texts_of(self, document: Document) -> Sequence[Texts]:
+        """The texts of a document to score; none where it has no text."""
+        return self._texts(document)
+
+    @cached_property
+    def _texts(self) -> DocumentTexts:
+        return DocumentTexts(None if self.document is None else Template(self.document))
+
+    def _scoring(self, run: Run, candidates: Candidates) -> BlockScores:
+        """A function from a block of candidates to their scores."""
+        raise NotImplementedError
+
+    def rescore(self, run: Run) -> Rescored:
+        """Compute the new scores without placing the documents."""
+        scorer, candidates, rescored = self.scorer(), self.candidates(run, self.texts_of), Rescored.nothing(run)
+        scores_of, progress = self._scoring(run, candidates), self._progress(run, candidates)
+        with reported(scorer, self.tally), progress, self.kept_scores() as cache:
+            score = PairScores(scorer, cache, self.tally, progress)
+            for block in candidates.blocks(max(BLOCK, wanted_at_once(scorer, BLOCK))):
+                rows = [candidate.row for candidate in block]
+                rescored.scores[rows] = scores_of(block, score)
+                rescored.chosen[rows] = True
+                self.tally.documents += len(rows)
+        self.tally.empty += candidates.empty
+        if candidates.empty:
+            log.warning("%d documents have no text to score, and stay below the others", candidates.empty)
+        return rescored
+
+    def _progress(self, run: Run, candidates: Candidates) -> Progress:  # noqa: ARG002 -- only duo looks at the run
+        """A progress display in pairs; in documents where the number of pairs is unknown."""
+        total = candidates.count if getattr(self, "passages", None) is None else None
+        progress = Progress(f"re-ranking ({self.name})", unit="pairs", total=total, quiet=self.quiet)
+        progress.watch(lambda: candidates.done, candidates.count)
+        return progress
+
+    def also_reads(self, qid: str) -> Iterable[str]:  # noqa: ARG002 -- most need none
+        """Further documents whose texts a query needs, besides its k best."""
+        return ()
+
+    def inferences(self, run: Run) -> int:
+        """Number of model inferences for the run, as far as it is known before reading texts."""
+        return int((run.ranks <= self.k).sum())
+
+    def check(self) -> None:
+        """Refuse an unknown model, one that does not rank, and fields that the index lacks."""
+        scorer = self.scorer()
+        scorer.scores(scorer.logits([]))  # raises for a model that cannot rank
+        if self.document is not None and self.index is not None:
+            Template(self.document).check(self.index.fields)
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that affect the result."""
+        return {name: value for name, value in super().parameters().items() if name not in self.how}
+
+    def fingerprint(self) -> str:
+        """A fingerprint of the weights instead of the model's name: a folder's content may change."""
+        chosen = {name: value for name, value in self.parameters().items() if name not in self.of_scorer}
+        return fingerprint([type(self).__qualname__, self.version, {**chosen, "model": self._weights}])
+
+    def changed(self, **changes: Any) -> Self:
+        """The stage with new values for those of these parameters that it has."""
+        known = {part.name for part in fields(self)}
+        return replace(self, **{name: value for name, value in changes.items() if name in known})
+
+    def apply(self, run: Run) -> Run:
+        """Re-rank the top k of each query."""
+        documents = run.documents if self.index is None else self.index.documents
+        return replace(placed(run, self.rescore(run)), tag=self.name, documents=documents)
+
+    def kept_scores(self) -> AbstractContextManager[ScoreCache | None]:
+        """Open the score cache of this scorer; None where it is switched off, or slower than the scorer."""
+        if self.cache is False or not self.keeps_scores or getattr(self.scorer(), "outruns_cache", False):
+            return nullcontext()
+        return ScoreCache(self._weights, None if self.cache is True else self.cache)
+
+    def candidates(self, run: Run, texts: Callable[[Document], Sequence[Texts]]) -> Candidates:
+        """The documents to score, with the texts of each."""
+        queries = query_texts(run, self.query_field)
+        documents = document_texts(run, self.k, self.index, allow_missing=self.missing == "below")
+        if self.document is not None and self.index is None:
+            check_fields(Template(self.document), run, documents)
+        return Candidates(run, self.k, queries, documents, texts)
+
+    @cached_property
+    def _weights(self) -> str:
+        """The scorer's fingerprint, computed once because it is slow."""
+        return self.scorer().fingerprint()

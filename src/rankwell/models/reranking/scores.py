@@ -8,20 +8,14 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from rankwell.core import RankwellError, home
-from rankwell.core.arrays import Floats
-from rankwell.core.progress import SILENT, Progress
-from rankwell.core.run import sigmoid
-from rankwell.models.base import Truncation
-from rankwell.models.base.tokens import Pair
-from rankwell.models.reranking.placing import Tally
+from rankwell.core import SILENT, Floats, Progress, RankwellError, home
+from rankwell.models.base.tokens import Pair, Truncation
 
 log = logging.getLogger(__name__)
 
@@ -52,18 +46,17 @@ class ScoreCache:
             raise _damaged(self.path, error) from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     def get(self, pairs: Iterable[Pair]) -> dict[Pair, float]:
         """The scores of the pairs that are in the cache."""
         if self._connection is None:
             return {}
+        ask = self._connection.execute
         try:
-            found = ((pair, self._one(self._connection, pair)) for pair in pairs)
-            return {pair: score for pair, score in found if score is not None}
+            rows = ((pair, ask("SELECT score FROM scores WHERE pair = ?", (key(pair),)).fetchone()) for pair in pairs)
+            return {pair: float(row[0]) for pair, row in rows if row is not None}
         except sqlite3.OperationalError as error:
             self._give_up(error)
             return {}
@@ -90,11 +83,6 @@ class ScoreCache:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-    @staticmethod
-    def _one(connection: sqlite3.Connection, pair: Pair) -> float | None:
-        row = connection.execute("SELECT score FROM scores WHERE pair = ?", (key(pair),)).fetchone()
-        return None if row is None else float(row[0])
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=PATIENCE)
@@ -176,34 +164,43 @@ class Scorer(Protocol):
         """An id that differs for each model and configuration."""
 
 
-class OneLogit:
-    """Scores of models that give one logit."""
+@dataclass
+class Tally:
+    """Counts over all runs of a stage."""
 
-    def scores(self, logits: Floats) -> Floats:
-        """The logit of each pair."""
-        return logits[:, 0]
+    documents: int = 0  # documents with a new score
+    pairs: int = 0  # different pairs of query and text
+    kept: int = 0  # pairs whose scores were cached
+    empty: int = 0  # documents without text, which stay below
+    seconds: float = 0.0
 
-    def probabilities(self, scores: Floats) -> Floats:
-        """The sigmoid of each score."""
-        return sigmoid(scores).astype(np.float32)
+    @property
+    def scored(self) -> int:
+        """Number of pairs that the model scored."""
+        return self.pairs - self.kept
+
+    def __str__(self) -> str:
+        before = f" ({self.kept:,} scored earlier)" if self.kept else ""
+        speed = f", {self.scored / max(self.seconds, 1e-9):,.0f} pairs/s" if self.scored else ""
+        return f"{self.documents:,} documents, {self.pairs:,} pairs{before}, {self.seconds:.1f} s{speed}"
 
 
 CHUNK = 128  # pairs between two writes to the cache: every few seconds; a scorer may ask for more `at_once`
 
 
 class PairScores:
-    """A scorer with its cache."""
+    """Gives pairs their scores, from the cache or from the model."""
 
     def __init__(self, scorer: Scorer, cache: ScoreCache | None, tally: Tally, progress: Progress) -> None:
-        self._scorer, self._cache, self._tally, self._progress = scorer, cache, tally, progress
+        self.scorer, self._cache, self._tally, self.progress = scorer, cache, tally, progress
         self._chunk = wanted_at_once(scorer, CHUNK)
 
     def __call__(self, pairs: Sequence[Pair]) -> Floats:
-        """The score of each pair, from the cache or the model."""
+        """The score of each pair."""
         unique = list(dict.fromkeys(pairs))
         known = self._cache.get(unique) if self._cache else {}
         new = [pair for pair in unique if pair not in known]
-        self._progress.advance(len(pairs) - len(new))
+        self.progress.advance(len(pairs) - len(new))
         self._tally.pairs += len(unique)
         self._tally.kept += len(unique) - len(new)
         for start in range(0, len(new), self._chunk):
@@ -212,7 +209,7 @@ class PairScores:
 
     def _score(self, pairs: list[Pair]) -> dict[Pair, float]:
         """Score pairs and store the scores."""
-        scores = self._scorer.scores(self._scorer.logits(pairs, self._progress))
+        scores = self.scorer.scores(self.scorer.logits(pairs, self.progress))
         wrong = np.flatnonzero(~np.isfinite(scores))
         if len(wrong):
             query, document = pairs[wrong[0]]
@@ -220,10 +217,10 @@ class PairScores:
                 f"model: expected finite scores, found {scores[wrong[0]]} for the query {query[:60]!r} "
                 f"and the document {document[:60]!r} ({len(wrong):,} of {len(pairs):,} pairs)"
             )
-        found = dict(zip(pairs, scores.tolist(), strict=True))
+        new = dict(zip(pairs, scores.tolist(), strict=True))
         if self._cache:
-            self._cache.add(found)
-        return found
+            self._cache.add(new)
+        return new
 
 
 def wanted_at_once(scorer: Scorer, usual: int) -> int:
@@ -231,33 +228,15 @@ def wanted_at_once(scorer: Scorer, usual: int) -> int:
     return int(getattr(scorer, "at_once", usual))
 
 
-class Cutting(Protocol):
-    """A model that counts truncated text."""
-
-    @property
-    def truncated(self) -> Truncation:
-        """How much text was truncated so far."""
-
-
 @contextmanager
-def reported(scorer: Cutting, tally: Tally) -> Iterator[None]:
+def reported(scorer: Scorer, tally: Tally) -> Iterator[None]:
     """Measure the time, and report truncated text at the end."""
     started, cut, kept = time.perf_counter(), replace(scorer.truncated), tally.kept
     try:
         yield
     finally:
         tally.seconds += time.perf_counter() - started
-    told = cut_since(cut, scorer.truncated)
+    told = scorer.truncated - cut
     if told.documents_cut or told.queries_cut:
         others = f" (not counting {tally.kept - kept:,} scored earlier)" if tally.kept > kept else ""
         log.warning("%s%s", told, others)
-
-
-def cut_since(before: Truncation, now: Truncation) -> Truncation:
-    """Truncation between two counts."""
-    return Truncation(
-        now.texts - before.texts,
-        now.queries_cut - before.queries_cut,
-        now.documents_cut - before.documents_cut,
-        now.tokens_dropped - before.tokens_dropped,
-    )

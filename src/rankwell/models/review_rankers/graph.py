@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from rankwell.core import FormatError, RankwellError, atomic_write
+from rankwell.models.base.bert_graph import GraphWriter
 from rankwell.models.base.export import TEXTS, Export, make
-from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.weights import read_weights
-from rankwell.models.reranking.record import RECORD, RankerRecord, read_record
-from rankwell.models.review_rankers.architectures import architecture
-from rankwell.models.review_rankers.inputs import Architecture, InputReading
+from rankwell.models.base.folder import RANKER_RECORD, ModelFolder, RankerRecord, read_record, read_weights
+from rankwell.models.base.int8 import load_graph
+from rankwell.models.review_rankers.architectures import Architecture, InputReading, architecture
 
 HEAD, GRAPH, SHARED = "head.safetensors", Path("onnx") / "model.onnx", "encoder"
 NEEDED = ("texts", "max_tokens")
+HIDDEN = "last_hidden_state"
 
 
 @dataclass(frozen=True)
@@ -56,27 +56,18 @@ class ArchitectureRecord:
 
     @classmethod
     def read(cls, folder: Path) -> ArchitectureRecord:
-        """Read the record of a model's folder."""
+        """Read and check the record of a model's folder."""
         record = read_record(folder)
         if record is None:
-            raise FormatError(folder / RECORD, None, expected="a record of an architecture", found="none")
-        return cls.of(record, folder)
-
-    @classmethod
-    def of(cls, record: RankerRecord, folder: Path) -> ArchitectureRecord:
-        """Check and convert a folder's general record."""
-        settings: Mapping[str, Any] = record.settings
-        known = [part.name for part in fields(cls)[1:]]
+            raise FormatError(folder / RANKER_RECORD, None, expected="a record of an architecture", found="none")
+        settings, known = record.settings, [part.name for part in fields(cls)[1:]]
         wrong = [name for name in settings if name not in known] or [name for name in NEEDED if name not in settings]
         if wrong:
             expected = f"the settings {', '.join(known)} of an architecture"
-            raise FormatError(folder / RECORD, None, expected=expected, found=", ".join(settings))
-        found = cls(record.kind, **settings)
-        found.architecture, found.reading  # noqa: B018 -- a wrong word in them is found here
-        return found
-
-
-HIDDEN = "last_hidden_state"
+            raise FormatError(folder / RANKER_RECORD, None, expected=expected, found=", ".join(settings))
+        own = cls(record.kind, **settings)
+        own.architecture, own.reading  # noqa: B018 -- a wrong word in them is found here
+        return own
 
 
 def write_graph(folder: Path, file: Path) -> None:
@@ -85,24 +76,19 @@ def write_graph(folder: Path, file: Path) -> None:
     For each input, `NAME_input_ids`, `NAME_attention_mask` and `NAME_token_type_ids` [batch, tokens]; out come
     `logits` [batch, 1]. Encoders of plain BERT need no torch for it. A shared encoder's weights are there once.
     """
-    import onnx
-
-    record = ArchitectureRecord.read(folder)
+    record, encoders = ArchitectureRecord.read(folder), {}
     inputs = record.architecture.inputs
     with tempfile.TemporaryDirectory() as scratch:
-        names = dict.fromkeys(map(record.encoder, inputs))
-        encoders = {name: onnx.load(_encoder(folder, name, Path(scratch) / f"{name}.onnx")) for name in names}
+        one = Path(scratch) / "encoder.onnx"
+        for name in dict.fromkeys(map(record.encoder, inputs)):
+            make(ModelFolder(str(folder / name), folder / name), Export(TEXTS, first_only=True, padded=True), one)
+            encoders[name] = load_graph(one)
     joined = _Joined()
     rows = [joined.encoder(name, record.encoder(name), encoders[record.encoder(name)]) for name in inputs]
     joined.head(rows, _layers(folder / HEAD))
     made = joined.model(next(iter(encoders.values())))
     with atomic_write(file) as opened:
         opened.write(made.SerializeToString())
-
-
-def _encoder(folder: Path, name: str, file: Path) -> Path:
-    make(ModelFolder(str(folder / name), folder / name), Export(TEXTS, first_only=True, padded=True), file)
-    return file
 
 
 def _layers(file: Path) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
@@ -114,13 +100,12 @@ def _layers(file: Path) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]
     return [(weights[f"{place}.weight"], weights[f"{place}.bias"]) for place in places]
 
 
-class _Joined:
+class _Joined(GraphWriter):
     """Joins encoders and a head into one ONNX graph."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.inputs: list[Any] = []
-        self.nodes: list[Any] = []
-        self.constants: dict[str, Any] = {}
 
     def encoder(self, name: str, encoder: str, model: Any) -> str:
         """Add an encoder that reads the input `name`; returns the name of its [CLS] vectors."""
@@ -136,11 +121,11 @@ class _Joined:
             batch, tokens = self.inputs[-1].type.tensor_type.shape.dim
             batch.dim_param, tokens.dim_param = "batch", f"{name}_tokens"  # inputs are of different lengths
         for constant in model.graph.initializer:
-            self.constants.setdefault(renamed(constant.name), _copy(constant, renamed(constant.name)))
+            self._constants.setdefault(renamed(constant.name), _copy(constant, renamed(constant.name)))
         for node in model.graph.node:
             moved = _copy(node, f"{name}_{node.name}" if node.name else "")
             moved.input[:], moved.output[:] = map(renamed, node.input), map(renamed, node.output)
-            self.nodes.append(moved)
+            self._nodes.append(moved)
         first = self._constant("first_row", np.array(0, dtype=np.int64))
         return self._node("Gather", [renamed(HIDDEN), first], f"{name}_cls", axis=1)
 
@@ -155,27 +140,10 @@ class _Joined:
 
     def model(self, like: Any) -> Any:
         """The ONNX model, with the ONNX version of the encoder's."""
-        from onnx import TensorProto, helper
-
-        output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 1])
-        graph = helper.make_graph(self.nodes, "architecture", self.inputs, [output], list(self.constants.values()))
-        made = helper.make_model(
-            graph, opset_imports=like.opset_import, ir_version=like.ir_version, producer_name="rankwell"
-        )
+        output = self._floats("logits", ["batch", 1])
+        made = self._model("architecture", self.inputs, output, like.opset_import, like.ir_version)
         made.functions.extend(like.functions)
         return made
-
-    def _constant(self, name: str, value: Any) -> str:
-        from onnx import numpy_helper
-
-        self.constants[name] = numpy_helper.from_array(np.array(value, order="C"), name)
-        return name
-
-    def _node(self, operation: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        from onnx import helper
-
-        self.nodes.append(helper.make_node(operation, inputs, [output], **attributes))
-        return output
 
 
 def _copy(part: Any, name: str) -> Any:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import torch
-from safetensors.torch import save_file
 from torch import nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from rankwell.core import ParameterError
+from rankwell.models.base.torch_model import SavesWeights
 from rankwell.models.review_rankers.graph import SHARED
 
 QUARTER_LESS = 0.75
@@ -45,10 +43,7 @@ def head(width: int, *, frozen: bool, dropout: float, ratio: float = QUARTER_LES
     )
 
 
-WEIGHTS = "model.safetensors"
-
-
-class ArchitectureModule(nn.Module):
+class ArchitectureModule(SavesWeights, nn.Module):
     """Reads every input of an example with its encoder, and gives one logit.
 
     `encoders` has the names of `inputs` as keys, or one encoder for all under "encoder". For the shapes see
@@ -81,18 +76,9 @@ class ArchitectureModule(nn.Module):
         """The encoder that reads an input."""
         return self.encoders[name if name in self.encoders else SHARED]
 
-    def save_pretrained(self, folder: str | Path, state_dict: Mapping[str, Any] | None = None) -> None:
-        """Write all weights as one file, for a checkpoint."""
-        weights = self.state_dict() if state_dict is None else state_dict
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        save_file({name: tensor.contiguous() for name, tensor in weights.items()}, Path(folder) / WEIGHTS)
-
     def _first_row(self, name: str, ids: Any, mask: Any, types: Any) -> Any:
         encoder = self.encoder(name)
         given = {"input_ids": ids, "attention_mask": mask}
         if int(getattr(encoder.config, "type_vocab_size", 0) or 0) > 1:
             given["token_type_ids"] = types
         return encoder(**given).last_hidden_state[:, 0]
-
-
-log = logging.getLogger(__name__)

@@ -1,25 +1,205 @@
-"""Train a review ranker."""
+"""Train a review ranker: its settings, examples with titles, abstracts and relevant abstracts, tokens, batches."""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from rankwell.core import Progress, RankwellError
+import numpy as np
+
+from rankwell.core import SILENT, Integers, ParameterError, Progress, RankwellError
+from rankwell.core.parameters import Flag, Number, Text, Whole, like, param
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.tokens import Tokenizer
+from rankwell.models.base.torch_model import padded_tensors
+from rankwell.models.cross_encoder.training import CrossEncoderSettings, label_columns, tokenise
 from rankwell.models.learning.data import Data
+from rankwell.models.learning.pair_batches import WINDOW, PairBatches, TokenisedPairs
 from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.run_folder import RunFolder
-from rankwell.models.learning.starting_model import copy_tokenizer, freeze, load_body
+from rankwell.models.learning.settings import USUAL_TOKENS
+from rankwell.models.learning.starting_model import HEAD, copy_tokenizer, freeze, load_body
 from rankwell.models.learning.trainer import Prepared, Training, pair_ranker, with_budget
-from rankwell.models.review_rankers.examples import ArchitectureExamples, ArchitectureSettings, ExampleBatches
-from rankwell.models.review_rankers.graph import GRAPH, HEAD, SHARED, write_graph
-from rankwell.models.review_rankers.scorer import ExampleTokens
+from rankwell.models.review_rankers import architectures, graph
+from rankwell.models.review_rankers.architectures import QA, QTA, Architecture, Example, RelevantAbstracts, architecture
+from rankwell.models.review_rankers.ranking import ExampleTokens, taken_apart
 
 log = logging.getLogger(__name__)
+
+TITLE, ABSTRACT = "title", "abstract"
+USUAL_DROPOUT = 0.1  # of a head whose encoder names none
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchitectureSettings(CrossEncoderSettings):
+    """The settings of a review ranker. Defaults are those of the systematic-review study (table 4.1).
+
+    `kind`: interaction, representation, dual-interaction or triple-representation. `texts`: QA or QTA, for the two
+    that read query and document together. `clean`: texts cleaned first. Documents whose abstract has fewer than
+    `least_words` words are not trained on; of longer ones the first `most_words` are read. `shared`: one encoder for
+    all inputs. `freeze="head"` keeps all of BERT as it is, and puts the head of three layers on top, each of
+    `head_ratio` as many units as the one before. `max_tokens` is the budget of each input.
+    """
+
+    kind: str = param(architectures.ARCHITECTURES[0], "Review ranker.", Text(architectures.ARCHITECTURES))
+    texts: str | None = param(
+        None,
+        "What interactions read: QA (query and abstract, the default) or QTA (with the title).",
+        Text((QA, QTA)),
+    )
+    clean: bool = param(False, "Clean the texts first: links, numbers, stop words, lemmas.", Flag())
+    least_words: int = param(0, "Do not train on abstracts with fewer words.", Whole())
+    most_words: int | None = param(None, "Read at most so many words of an abstract.", Whole(1))
+    shared: bool = param(False, "One encoder for all inputs, instead of one for each.", Flag())
+    head_ratio: float = param(
+        0.75, "With freeze=head: size of each layer of the head relative to the one before.", Number(0, 1, above=True)
+    )
+    measure: str = like(CrossEncoderSettings, "measure", default="AP")
+    lr: float = like(CrossEncoderSettings, "lr", default=1e-4)
+    warmup: float = like(CrossEncoderSettings, "warmup", default=0.2)
+    max_tokens: int | None = like(
+        CrossEncoderSettings, "max_tokens", help=f"Tokens of each input (default: {USUAL_TOKENS})."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        architecture(self.kind, self.texts)
+        architectures.InputReading(self.clean, self.most_words)
+        if self.most_words is not None and self.least_words > self.most_words:
+            expected = f"a number of words from 0 to {self.most_words}"
+            raise ParameterError("least_words", expected=expected, found=self.least_words)
+
+    @property
+    def architecture(self) -> Architecture:
+        """Which of the four."""
+        return architecture(self.kind, self.texts)
+
+    def record(self) -> graph.ArchitectureRecord:
+        """What the model's folder says of itself."""
+        same = {part.name: getattr(self, part.name) for part in fields(graph.ArchitectureRecord)}
+        return graph.ArchitectureRecord(**{**same, "max_tokens": self.max_tokens or 0})
+
+
+class ExampleRow(NamedTuple):
+    """A pair with its document in parts."""
+
+    query_id: str
+    document_id: str
+    label: float
+    example: Example
+
+
+@dataclass(frozen=True)
+class ArchitectureExamples:
+    """The examples of one side, of training or of validation: relevant abstracts come from its own pairs alone.
+
+    Where the architecture reads relevant abstracts, queries with fewer than two are left out: with one, the document
+    that it is would be told from the others by having none. With `one` all documents of a query meet the same one.
+    """
+
+    pairs: Pairs
+    relevant: RelevantAbstracts | None
+
+    @classmethod
+    def of(cls, pairs: Pairs, settings: ArchitectureSettings, *, training: bool) -> ArchitectureExamples:
+        """What can be used of pairs; refused where the architecture needs a column that they have not."""
+        kind = settings.architecture
+        check_columns(pairs, kind)
+        known = _known(pairs) if kind.reads_relevant else {}
+        relevant = RelevantAbstracts(known, settings.seed, one=not training) if kind.reads_relevant else None
+        least = settings.least_words if training else 0
+        rows = [
+            place
+            for place, row in enumerate(read_rows(pairs))
+            if len(row.example.body.split()) >= least and (relevant is None or relevant.enough(row.query_id))
+        ]
+        if len(rows) < len(pairs):
+            what = "training" if training else "validation"
+            log.warning("%s: %s of %s pairs are left out: %s", what, *_left_out(pairs, rows, least))
+        return cls(pairs if len(rows) == len(pairs) else pairs.take(rows), relevant)
+
+    def __iter__(self) -> Iterator[Example]:
+        for query_id, document_id, _, example in read_rows(self.pairs):
+            chosen = self.relevant.choose(query_id, document_id, example.body) if self.relevant else None
+            yield example._replace(relevant=chosen or "")
+
+    def tokenised(self, tokens: ExampleTokens, progress: Progress = SILENT) -> TokenisedPairs:
+        """The tokens of every example; texts are not kept."""
+        ids, types, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int8)], [0]
+        examples = iter(self)
+        while window := list(islice(examples, WINDOW)):
+            made = tokens(window)
+            ids.append(np.concatenate([one.ids for one in made]).astype(np.int32))
+            types.append(np.concatenate([one.types for one in made]).astype(np.int8))
+            lengths += [len(one.ids) for one in made]
+            progress.advance(len(made))
+        offsets = np.cumsum(lengths, dtype=np.int64)
+        return TokenisedPairs(np.concatenate(ids), np.concatenate(types), offsets, *label_columns(self.pairs))
+
+
+@dataclass(frozen=True)
+class ExampleBatches(PairBatches):
+    """Makes the input of a model of some examples: [examples, inputs, tokens], padded to the longest input of all."""
+
+    count: int = 1  # inputs an example
+
+    def inputs(self, rows: Integers) -> dict[str, Any]:
+        """What the model is given for these examples."""
+        pairs = self.pairs
+        bounds = zip(pairs.offsets[rows].tolist(), pairs.offsets[rows + 1].tolist(), strict=True)
+        parts = (taken_apart(pairs.ids[start:end], pairs.types[start:end], self.count) for start, end in bounds)
+        inputs = padded_tensors(list(chain.from_iterable(parts)), self.padding, segments=True)
+        return {name: tensor.reshape(len(rows), self.count, -1) for name, tensor in inputs.items()}
+
+
+def check_columns(pairs: Pairs, kind: Architecture) -> None:
+    """Refuse pairs without titles where the architecture reads them."""
+    if kind.reads_title and TITLE not in pairs.columns:
+        raise RankwellError(
+            f"{pairs.folder}: expected a column {TITLE} for {kind.kind} to read, found {', '.join(pairs.columns)}: "
+            "make the pairs with rankwell train pairs --parts"
+        )
+
+
+def examples_to_score(pairs: Pairs, settings: ArchitectureSettings) -> Iterator[Example]:
+    """An example for every pair, none left out; a query with fewer than two relevant abstracts has none for any."""
+    kind = settings.architecture
+    check_columns(pairs, kind)
+    known = RelevantAbstracts(_known(pairs) if kind.reads_relevant else {}, settings.seed, one=True)
+    for query_id, document_id, _, example in read_rows(pairs):
+        chosen = known.choose(query_id, document_id, example.body) if known.enough(query_id) else None
+        yield example._replace(relevant=chosen or "")
+
+
+def read_rows(pairs: Pairs) -> Iterator[ExampleRow]:
+    """Every pair; where the abstract has no column of its own, the document's text is taken for it."""
+    abstract = ABSTRACT if ABSTRACT in pairs.columns else "document"
+    titled = [TITLE] if TITLE in pairs.columns else []
+    for batch in pairs.batches(["query_id", "document_id", "label", "query", abstract, *titled], WINDOW):
+        columns = [batch[name].to_pylist() for name in ("query_id", "document_id", "label", "query", abstract)]
+        titles = batch[TITLE].to_pylist() if titled else [""] * len(batch)
+        for query_id, document_id, label, query, text, title in zip(*columns, titles, strict=True):
+            yield ExampleRow(query_id, document_id, label, Example(query, title, text))
+
+
+def _known(pairs: Pairs) -> Mapping[str, Mapping[str, str]]:
+    """The relevant abstracts of each query."""
+    known: dict[str, dict[str, str]] = {}
+    for row in read_rows(pairs):
+        if row.label > 0 and row.example.body.strip():
+            known.setdefault(row.query_id, {})[row.document_id] = row.example.body
+    return known
+
+
+def _left_out(pairs: Pairs, rows: Sequence[int], least: int) -> tuple[str, str, str]:
+    reasons = [f"abstracts of fewer than {least} words"] if least else []
+    before, after = len(set(pairs.column("query_id"))), len(set(pairs.take(rows).column("query_id")) if rows else ())
+    if after < before:
+        reasons.append(f"{before - after:,} of {before:,} queries with fewer than two relevant abstracts")
+    return f"{len(pairs) - len(rows):,}", f"{len(pairs):,}", ", ".join(reasons)
 
 
 def _prepare(
@@ -30,46 +210,27 @@ def _prepare(
     *,
     quiet: bool,
 ) -> Prepared[ArchitectureSettings]:
-    training, held_out = _batches(data, folder, settings, quiet=quiet)
-    model = load_architecture_model(folder, settings)
+    kind, budgets = settings.architecture, (settings.max_tokens or 0, settings.query_tokens)
+    tokens = ExampleTokens(kind, folder.load_tokenizer(), *budgets, settings.record().reading)
+
+    def tokenised(pairs: Pairs, progress: Progress) -> TokenisedPairs:
+        examples = ArchitectureExamples.of(pairs, settings, training=pairs is data.training)
+        if not len(examples.pairs):
+            what = "to train on" if pairs is data.training else "to measure with"
+            of = " of a query with two relevant abstracts" if kind.reads_relevant else ""
+            raise RankwellError(f"{pairs.folder}: expected pairs {what}{of} for {kind.kind} to read, found none")
+        return examples.tokenised(tokens, progress)
+
+    training, held_out = tokenise(data, tokens, tokenised, quiet=quiet)
+    how = (int(folder.config.get("pad_token_id") or 0), True, len(kind.inputs))
     # The graph is written with the model: what `onnx` stands for elsewhere knows nothing of several encoders.
     return pair_ranker(
-        model,
-        training,
-        held_out,
+        load_architecture_model(folder, settings),
+        ExampleBatches(training, *how),
+        None if held_out is None else ExampleBatches(held_out, *how),
         replace(settings, onnx=False),
         lambda model, place: write_architecture(model, place, folder, settings),
     )
-
-
-def _batches(
-    data: Data, folder: ModelFolder, settings: ArchitectureSettings, *, quiet: bool
-) -> tuple[ExampleBatches, ExampleBatches | None]:
-    """The tokens of the training and of the validation examples, cut alike."""
-    kind = settings.architecture
-    tokenizer = Tokenizer(folder.tokenizer_file)
-    folder.check_tokenizer(tokenizer.vocabulary)
-    tokens = ExampleTokens(kind, tokenizer, settings.max_tokens or 0, settings.query_tokens)
-    padding = int(folder.config.get("pad_token_id") or 0)
-    count = len(data.training) + (len(data.validation) if data.validation else 0)
-
-    def batches(pairs: Pairs, what: str, *, training: bool) -> ExampleBatches:
-        examples = ArchitectureExamples.of(pairs, settings, training=training)
-        if not len(examples.pairs):
-            of = " of a query with two relevant abstracts" if kind.reads_relevant else ""
-            raise RankwellError(f"{pairs.folder}: expected pairs {what}{of} for {kind.kind} to read, found none")
-        made = examples.tokenised(tokens, settings.record().reading, progress)
-        return ExampleBatches(made, padding, segments=True, count=len(kind.inputs))
-
-    with Progress("tokenising", unit="pairs", total=count, quiet=quiet) as progress:
-        training = batches(data.training, "to train on", training=True)
-        held_out = None if data.validation is None else batches(data.validation, "to measure with", training=False)
-    if tokens.truncated.documents_cut or tokens.truncated.queries_cut:
-        log.warning("%s", tokens.truncated)
-    return training, held_out
-
-
-USUAL_DROPOUT = 0.1  # of a head whose encoder names none
 
 
 def load_architecture_model(folder: ModelFolder, settings: ArchitectureSettings) -> Any:
@@ -77,12 +238,12 @@ def load_architecture_model(folder: ModelFolder, settings: ArchitectureSettings)
     from rankwell.models.review_rankers.model import ArchitectureModule, head
 
     inputs = settings.architecture.inputs
-    encoders = {name: _encoder(folder, settings) for name in ([SHARED] if settings.shared else inputs)}
+    encoders = {name: _encoder(folder, settings) for name in ([graph.SHARED] if settings.shared else inputs)}
     config = next(iter(encoders.values())).config
     dropout = getattr(config, "hidden_dropout_prob", None) if settings.dropout is None else settings.dropout
     width = len(inputs) * int(config.hidden_size)
     dropout = USUAL_DROPOUT if dropout is None else float(dropout)
-    top = head(width, frozen=settings.frozen, dropout=dropout, ratio=settings.head_ratio)
+    top = head(width, frozen=settings.freeze == HEAD, dropout=dropout, ratio=settings.head_ratio)
     return ArchitectureModule(encoders, inputs, top)
 
 
@@ -93,13 +254,13 @@ def write_architecture(model: Any, place: Path, folder: ModelFolder, settings: A
     for name, encoder in model.encoders.items():
         encoder.save_pretrained(place / name)
         copy_tokenizer(folder.path, place / name, settings.max_tokens or 0)
-    save_file({name: tensor.contiguous() for name, tensor in model.head.state_dict().items()}, place / HEAD)
+    save_file({name: tensor.contiguous() for name, tensor in model.head.state_dict().items()}, place / graph.HEAD)
     encoder.config.save_pretrained(place)  # what every model's folder says of its layers
     copy_tokenizer(folder.path, place, settings.max_tokens or 0)
     settings.record().write(place)
     if settings.onnx:
         try:
-            write_graph(place, place / GRAPH)
+            graph.write_graph(place, place / graph.GRAPH)
         except RankwellError as error:  # the weights are worth more than their copy
             log.warning("%s: no ONNX file was made: %s", place, error)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rankwell.report.pictures.bars import bars, boxes, columns, stacked_bars
-from rankwell.report.pictures.histogram import histogram, spread
-from rankwell.report.pictures.lines import Line, differences, lines
+from rankwell.report.pictures.curves import Line, differences, histogram, lines, spread
 from rankwell.report.pictures.style import Picture
 
 __all__ = [

@@ -9,21 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwell.core import ParameterError
-from rankwell.report.pictures.style import (
-    HATCHES,
-    HEIGHT,
-    INK,
-    OUTSIDE,
-    PALETTE,
-    Picture,
-    drawing,
-    figure_text,
-    legend_below,
-    new_axes,
-    ramp,
-    whole_numbers,
-    words,
-)
+from rankwell.report.pictures import style
+from rankwell.report.pictures.style import Picture, figure_text, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,20 +41,25 @@ def bars(
     """Horizontal bars, one group for each label, with the amount written at the end of each bar."""
     amounts = _checked(labels, series)
     thickness = (0.6 if len(amounts) == 1 else 0.8) / len(amounts)
-    with drawing():
-        figure, axes = new_axes(title, x=x, height=_bars_height(len(labels), len(amounts)))
+    # Inches for the frame, the bars and the legend.
+    height = 0.95 + len(labels) * max(0.32, 0.24 * len(amounts)) + (0.3 if len(amounts) > 1 else 0)
+    with style.drawing():
+        figure, axes = style.new_axes(title, x=x, height=height)
         axes.grid(visible=False, axis="y")
         places = np.arange(len(labels), dtype=np.float64)
         for number, (name, lengths) in enumerate(amounts.items()):
             offset = (number - (len(amounts) - 1) / 2) * thickness
-            drawn = axes.barh(places + offset, lengths, thickness * 0.92, label=words(name), **_fill(number))
+            rounds, place = divmod(number, len(style.PALETTE))  # after the last colour they repeat with a hatch
+            hatch = style.HATCHES[rounds % len(style.HATCHES)]
+            fill: Any = {"color": style.PALETTE[place], "hatch": hatch, "edgecolor": "white"}
+            drawn = axes.barh(places + offset, lengths, thickness * 0.92, label=words(name), linewidth=0, **fill)
             axes.bar_label(drawn, [figure_text(length, digits) + unit for length in lengths], padding=3, fontsize=8)
         axes.set_yticks(places, [words(label, LONGEST_BAR_LABEL) for label in labels])
         axes.tick_params(axis="y", length=0)
         axes.invert_yaxis()
         axes.margins(x=0.16)
         axes.xaxis.set_major_formatter(lambda value, _: figure_text(value, digits))
-        legend_below(figure, axes)
+        style.legend_below(figure, axes)
     return Picture(figure, words(title), _said(title, labels, amounts, unit, digits))
 
 
@@ -77,15 +69,15 @@ def columns(counts: Mapping[int, float], *, title: str, x: str, y: str = "docume
         raise ParameterError("counts", expected="at least one number", found="none")
     first, last = min(counts), max(counts)
     most = max(counts, key=lambda number: (counts[number], number))
-    with drawing():
-        figure, axes = new_axes(title, x=x, y=y)
+    with style.drawing():
+        figure, axes = style.new_axes(title, x=x, y=y)
         axes.grid(visible=False, axis="x")
-        axes.bar(list(counts), list(counts.values()), 0.85, color=PALETTE[0])
-        whole_numbers(axes.xaxis)
+        axes.bar(list(counts), list(counts.values()), 0.85, color=style.PALETTE[0])
+        style.whole_numbers(axes.xaxis)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")  # years have no thousands separator
         beside = max(0.7, (FEWEST_COLUMNS - (last - first)) / 2)
         axes.set_xlim(max(first - beside, min(first, 0) - 0.7), last + beside)  # no room below 0 for what is counted
-        whole_numbers(axes.yaxis)
+        style.whole_numbers(axes.yaxis)
     spread = f"from {first} to {last}, most of them ({figure_text(counts[most])}) at {most}"
     return Picture(figure, words(title), f"{title}: {figure_text(sum(counts.values()))} {y}, {x} {spread}.")
 
@@ -107,8 +99,8 @@ def stacked_bars(
     heights = np.stack(list(amounts.values()))
     if len(labels) > MOST_COLUMNS:
         heights = _thinned(heights)
-    with drawing():
-        figure, axes = new_axes(title, x=x, y=y, height=HEIGHT + 0.3)
+    with style.drawing():
+        figure, axes = style.new_axes(title, x=x, y=y, height=style.HEIGHT + 0.3)
         axes.grid(visible=False, axis="x")
         _stack(axes, list(amounts), heights, apart)
         if len(labels) <= MOST_NAMED_COLUMNS:
@@ -118,21 +110,10 @@ def stacked_bars(
         else:
             axes.set_xticks([])
         axes.set_xlim(-0.7, heights.shape[1] - 0.3)
-        whole_numbers(axes.yaxis)
-        legend_below(figure, axes)
+        style.whole_numbers(axes.yaxis)
+        style.legend_below(figure, axes)
     parts = ", ".join(f"{name} {figure_text(float(of_all.sum()))}" for name, of_all in amounts.items())
     return Picture(figure, words(title), f"{title}: {y} of {figure_text(len(labels))} {x}; in all {parts}.")
-
-
-def _fill(number: int) -> dict[str, Any]:
-    """The colour of a series; after the last colour they repeat with a hatch."""
-    rounds, place = divmod(number, len(PALETTE))
-    return {"color": PALETTE[place], "hatch": HATCHES[rounds % len(HATCHES)], "edgecolor": "white", "linewidth": 0}
-
-
-def _bars_height(labels: int, series: int) -> float:
-    """Inches for the frame, the bars and the legend."""
-    return 0.95 + labels * max(0.32, 0.24 * series) + (0.3 if series > 1 else 0)
 
 
 def _stack(axes: Axes, names: Sequence[str], heights: npt.NDArray[np.float64], apart: str | None) -> None:
@@ -140,9 +121,9 @@ def _stack(axes: Axes, names: Sequence[str], heights: npt.NDArray[np.float64], a
     places = np.arange(heights.shape[1])
     edges = np.arange(heights.shape[1] + 1) - 0.5
     bottom = np.zeros(heights.shape[1])
-    ordered = iter(ramp(len([name for name in names if name != apart])))
+    ordered = iter(style.ramp(len([name for name in names if name != apart])))
     for name, layer in zip(names, heights, strict=True):
-        colour = OUTSIDE if name == apart else next(ordered)
+        colour = style.OUTSIDE if name == apart else next(ordered)
         if heights.shape[1] <= MOST_SEPARATE_COLUMNS:
             axes.bar(places, layer, 0.85, bottom=bottom, color=colour, label=words(name))
         else:
@@ -194,23 +175,23 @@ def boxes(groups: Mapping[str, npt.ArrayLike], *, title: str, x: str = "", y: st
     numbers = {name: np.asarray(values, dtype=np.float64) for name, values in groups.items() if np.size(values)}
     if not numbers or not all(np.isfinite(values).all() for values in numbers.values()):
         raise ParameterError("groups", expected="at least one number, all of them finite", found=list(groups))
-    line = {"color": INK, "linewidth": 1}
-    with drawing():
-        figure, axes = new_axes(title, x=x, y=y)
+    line = {"color": style.INK, "linewidth": 1}
+    with style.drawing():
+        figure, axes = style.new_axes(title, x=x, y=y)
         axes.grid(visible=False, axis="x")
         axes.boxplot(
             list(numbers.values()),
             widths=0.5,
             patch_artist=True,
-            boxprops={"facecolor": PALETTE[5], "edgecolor": INK, "linewidth": 1},
-            medianprops={"color": INK, "linewidth": 2},
+            boxprops={"facecolor": style.PALETTE[5], "edgecolor": style.INK, "linewidth": 1},
+            medianprops={"color": style.INK, "linewidth": 2},
             whiskerprops=line,
             capprops=line,
-            flierprops={"marker": "o", "markersize": 3, "markerfacecolor": PALETTE[1], "markeredgewidth": 0},
+            flierprops={"marker": "o", "markersize": 3, "markerfacecolor": style.PALETTE[1], "markeredgewidth": 0},
         )
         axes.set_xticks(range(1, len(numbers) + 1), [words(name, LONGEST_NAME) for name in numbers])
         axes.set_ylim(bottom=min(0.0, *(float(values.min()) for values in numbers.values())))
-        whole_numbers(axes.yaxis)
+        style.whole_numbers(axes.yaxis)
     said = "; ".join(f"{name} {_box_said(values)}" for name, values in numbers.items())
     return Picture(figure, words(title), f"{title}: {y}; {said}.")
 

@@ -11,7 +11,7 @@ import textwrap
 import threading
 import unicodedata
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -53,7 +53,7 @@ LEGEND_ROW, LEGEND_SIGN = 0.19, 0.6
 TITLE_ROW = 0.19
 POINTS = 72  # in an inch
 
-LOOK: dict[str, Any] = {
+LOOK: Any = {
     "axes.axisbelow": True,
     "axes.edgecolor": MUTED,
     "axes.grid": True,
@@ -98,7 +98,10 @@ _one_at_a_time = threading.RLock()
 @contextlib.contextmanager
 def drawing() -> Iterator[None]:
     """Set the style inside a block. One thread at a time: matplotlib's settings are global."""
-    matplotlib = _matplotlib()
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtraError("pictures", extra="plots") from error
     with _one_at_a_time, matplotlib.rc_context(), warnings.catch_warnings():
         # Neither a user's matplotlibrc nor a style set by other code may change our bytes.
         matplotlib.rcdefaults()
@@ -134,35 +137,28 @@ def legend_below(figure: Figure, axes: Axes, most: int = 4) -> None:
 
     It has as many columns as fit, and the picture grows by the rows after the first.
     """
+    from matplotlib.textpath import TextPath
+
     handles, names = axes.get_legend_handles_labels()
     if len(names) < 2:  # noqa: PLR2004 -- one thing needs no telling apart
         return
     names = [words(name, LEGEND_LETTERS) for name in names]
-    columns = _legend_columns(names, most)
+    size = LOOK["legend.fontsize"]
+    widths = [TextPath((0, 0), name, size=size).get_extents().width / POINTS + LEGEND_SIGN for name in names]
+    several = range(min(len(names), most), 1, -1)
+    # The largest number of columns with which all names fit into the picture, as matplotlib deals them out.
+    columns = next((n for n in several if sum(max(part) for part in np.array_split(widths, n)) <= WIDTH), 1)
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + LEGEND_ROW * (-(-len(names) // columns) - 1))
     figure.legend(handles, names, loc="outside lower left", ncols=columns, columnspacing=1.4)
 
 
-def _legend_columns(names: Sequence[str], most: int) -> int:
-    """The largest number of columns, up to `most`, with which all names fit into the picture."""
-    from matplotlib.textpath import TextPath
-
-    size = LOOK["legend.fontsize"]
-    widths = [TextPath((0, 0), name, size=size).get_extents().width / POINTS + LEGEND_SIGN for name in names]
-    for columns in range(min(len(names), most), 1, -1):
-        if sum(max(column) for column in np.array_split(widths, columns)) <= WIDTH:  # as matplotlib deals them out
-            return columns
-    return 1
-
-
 def ramp(steps: int) -> list[str]:
     """Colours from pale to dark for ordered things, such as grades; distinguishable without colour vision."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
+    from matplotlib import colormaps, colors
 
     places = [0.2 + 0.75 * step / max(1, steps - 1) for step in range(steps)]
-    return [to_hex(colormaps["YlGnBu"](place)) for place in places]
+    return [colors.to_hex(colormaps["YlGnBu"](place)) for place in places]
 
 
 def words(text: str, longest: int = LONGEST_LABEL) -> str:
@@ -182,14 +178,6 @@ def figure_text(value: float, digits: int = 1) -> str:
         return "-"
     text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise MissingExtraError("pictures", extra="plots") from error
-    return mpl
 
 
 # Metadata on date and program is left out of each format, so that the same figures give the same

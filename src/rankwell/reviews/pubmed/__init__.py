@@ -6,10 +6,4 @@ from rankwell.reviews.pubmed.answers import AnswerCache
 from rankwell.reviews.pubmed.client import EUtilities, title_term
 from rankwell.reviews.pubmed.transport import Account, SearchResult
 
-__all__ = [
-    "Account",
-    "AnswerCache",
-    "EUtilities",
-    "SearchResult",
-    "title_term",
-]
+__all__ = ["Account", "AnswerCache", "EUtilities", "SearchResult", "title_term"]

@@ -30,7 +30,7 @@ class Received(NamedTuple):
 
 
 class AnswerCache:
-    """A cache of answers by request. `receive` and `put` return when the data are on the disk.
+    """A cache of answers by request. `receive` and `sort` return when the data are on the disk.
 
     A raw answer is stored first, and stored under its request once it was parsed: so a kill in between
     loses nothing, and an unreadable answer is never returned.
@@ -76,11 +76,6 @@ class AnswerCache:
         except sqlite3.Error as error:
             raise RankwellError(f"{self.path}: cannot be read: {error}") from error
 
-    def put(self, request: Mapping[str, str], answer: bytes) -> None:
-        """Store an answer; an earlier one is replaced."""
-        with self._writing() as file:
-            _insert(file, request, answer)
-
     def receive(self, request: Mapping[str, str], answer: bytes) -> Received:
         """Store a raw answer before it is parsed."""
         given = dict(request)
@@ -99,8 +94,8 @@ class AnswerCache:
     def sort(self, received: Received, answers: Iterable[tuple[Mapping[str, str], bytes]] = ()) -> None:
         """Replace a raw answer by the answers to its requests."""
         with self._writing() as file:
-            for request, answer in answers:
-                _insert(file, request, answer)
+            rows = [(fingerprint(dict(request)), zlib.compress(answer)) for request, answer in answers]
+            file.executemany("INSERT OR REPLACE INTO answers VALUES (?, ?)", rows)
             file.execute("DELETE FROM received WHERE number = ?", (received.number,))
 
     def close(self) -> None:
@@ -122,8 +117,3 @@ class AnswerCache:
                 self._file.execute("COMMIT")
         except sqlite3.Error as error:
             raise RankwellError(f"{self.path}: not written: {error}") from error
-
-
-def _insert(file: sqlite3.Connection, request: Mapping[str, str], answer: bytes) -> None:
-    row = fingerprint(dict(request)), zlib.compress(answer)
-    file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", row)

@@ -41,7 +41,12 @@ class SearchResult:
 
 def search_result(answer: bytes) -> SearchResult:
     """Parse an answer of esearch; raises ServiceError where it is broken or a temporary error."""
-    found = _first(answer, "eSearchResult", SEARCH_ANSWER)
+    try:
+        _, found = next(iter(elements([answer], ("eSearchResult", "ERROR"), SEARCH_ANSWER)), (0, None))
+    except FormatError as error:
+        raise ServiceError(str(error)) from error
+    if found is None:
+        raise ServiceError(f"{SEARCH_ANSWER}: expected <eSearchResult>, found {answer[:80]!r}")
     _refuse_errors(found)
     count = text_of(found.find("Count"))
     if not count.isdecimal():
@@ -75,16 +80,6 @@ def article_document(article: bytes) -> Document | None:
     """Convert one of those articles into a document."""
     _, element = next(iter(elements([article], ARTICLES, FETCH_ANSWER)))
     return pubmed_document(element)
-
-
-def _first(answer: bytes, name: str, what: str) -> Element:
-    try:
-        found = next(iter(elements([answer], (name, "ERROR"), what)), None)
-    except FormatError as error:
-        raise ServiceError(str(error)) from error
-    if found is None:
-        raise ServiceError(f"{what}: expected <{name}>, found {answer[:80]!r}")
-    return found[1]
 
 
 def _refuse_errors(element: Element) -> None:

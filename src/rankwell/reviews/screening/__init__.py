@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from rankwell.reviews.screening.effort import (
-    Effort,
-    Simulation,
-    Stopping,
-    recall_curve,
-    simulate,
-    starts,
-    suggest_stopping,
-    wss,
-)
-from rankwell.reviews.screening.figures import Figure, RecallCurve, Replays, replay
-from rankwell.reviews.screening.labelled import LabelledReview, ReadReviews, Setting, labelled_reviews, read_setting
+from rankwell.reviews.screening.effort import Effort, recall_curve, simulate, starts, suggest_stopping, wss
+from rankwell.reviews.screening.figures import Replays, replay
+from rankwell.reviews.screening.labelled import LabelledReview, Setting, labelled_reviews, read_setting
 from rankwell.reviews.screening.learner import Learner, text_features
 from rankwell.reviews.screening.rankers import RANKERS, LinearRanker, by_run, ranked, ranker_named
-from rankwell.reviews.screening.reader import Meaning, Reader
+from rankwell.reviews.screening.reader import Meaning
 
 __all__ = [
     "RANKERS",
     "Effort",
-    "Figure",
     "LabelledReview",
     "Learner",
     "LinearRanker",
     "Meaning",
-    "ReadReviews",
-    "Reader",
-    "RecallCurve",
     "Replays",
     "Setting",
-    "Simulation",
-    "Stopping",
     "by_run",
     "labelled_reviews",
     "ranked",

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from rankwell.core.kernels import Kernels
 from rankwell.core.progress import SILENT, Progress
-from rankwell.reviews.matching import MatchingRule, comparable_authors, comparable_title, gestalt
+from rankwell.reviews.matching import MatchingRule, comparable_authors, comparable_title, gestalt, kernels
 from rankwell.reviews.ris import Reference
 
 UNLIKE = 0.5  # below this, titles with one DOI may be two parts of a book
@@ -19,7 +18,6 @@ FEWEST_WORDS = 4  # a shorter title ("Editorial", "Letter to the editor") says l
 WORD = re.compile(r"\w+")
 # An "a" is too often an article to count.
 COUNTING = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "b", "c", "d"))
-kernels = Kernels("rankwell.reviews.screening.duplicates_kernel")
 
 
 class Duplicate(NamedTuple):
@@ -101,15 +99,8 @@ class _Titles:
         return best[1] if best else None
 
     def _candidates(self, place: int) -> list[int]:
-        found = kernels().alike(
-            self._characters,
-            self._starts,
-            self._counts,
-            self._years,
-            place,
-            self.rule.near_title,
-            self.rule.same_title,
-        )
+        titles = (self._characters, self._starts, self._counts, self._years)
+        found = kernels().alike(*titles, place, self.rule.near_title, self.rule.same_title)
         return cast("list[int]", found.tolist())
 
     def _judged(self, place: int, other: int, similarity: float) -> Duplicate | None:
@@ -117,21 +108,16 @@ class _Titles:
         years = None if ours.year is None or theirs.year is None else ours.year == theirs.year
         alike = self._same_authors(other, place)
         if similarity <= self.rule.same_title:
-            near = years is True and alike is True
-            return (
-                Duplicate(place, other, f"similar title ({similarity:.2f}), same year", certain=False) if near else None
-            )
-        against = [
-            name
-            for name, wrong in (
-                ("year", years is False),
-                ("authors", alike is False),
-                ("DOI", _differ(ours.doi.lower(), theirs.doi.lower())),
-                ("PubMed number", _differ(ours.pmid, theirs.pmid)),
-                ("number in it", _numerals(self.titles[other]) != _numerals(self.titles[place])),
-            )
-            if wrong
-        ]
+            why = f"similar title ({similarity:.2f}), same year"
+            return Duplicate(place, other, why, certain=False) if years and alike else None
+        differences = {
+            "year": years is False,
+            "authors": alike is False,
+            "DOI": _differ(ours.doi.lower(), theirs.doi.lower()),
+            "PubMed number": _differ(ours.pmid, theirs.pmid),
+            "number in it": _numerals(self.titles[other]) != _numerals(self.titles[place]),
+        }
+        against = [name for name, differ in differences.items() if differ]
         short = len(self.titles[place].split()) < FEWEST_WORDS and not (years and alike)
         why = f"same title, other {' and '.join(against)}" if against else "same title"
         return Duplicate(place, other, why, certain=not against and not short)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError
-from rankwell.core.errors import Phrase
+from rankwell.core.errors import ParameterError, Phrase
 from rankwell.reviews.screening.labelled import FEWEST_INCLUDED, LabelledReview, Labels
 from rankwell.reviews.screening.learner import Scores
 from rankwell.reviews.screening.rankers import Scorer
@@ -35,16 +34,6 @@ class Effort:
     def wss(self, recall: float) -> float:
         """Work saved over sampling at this recall."""
         return wss(self.labels, recall)
-
-    @property
-    def wss95(self) -> float:
-        """WSS@95."""
-        return self.wss(0.95)
-
-    @property
-    def wss100(self) -> float:
-        """WSS@100."""
-        return self.wss(1.0)
 
     @property
     def discovery(self) -> float:

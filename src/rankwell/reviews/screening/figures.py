@@ -14,11 +14,11 @@ import numpy.typing as npt
 from rankwell.core import ParameterError, Run
 from rankwell.core.progress import SILENT, Progress
 from rankwell.evaluation import evaluate
-from rankwell.evaluation.significance.interval import Interval, t_interval
+from rankwell.evaluation.significance import Interval, t_interval
 from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart, Text
 from rankwell.report.pictures import Line, Picture, lines
 from rankwell.report.table import Cell
-from rankwell.reviews.pubmed.ranker import top_share
+from rankwell.reviews.pubmed.client import top_share
 from rankwell.reviews.screening.effort import AGAIN, Effort, check_recall, recall_curve, simulate, starts
 from rankwell.reviews.screening.labelled import LabelledReview, Setting, judgments_of_reviews
 from rankwell.reviews.screening.rankers import Ranker, by_run
@@ -75,18 +75,18 @@ class Replays:
 
     def measures(self) -> dict[str, Callable[[Effort], float]]:
         """The measures by name."""
-        measures: dict[str, Callable[[Effort], float]] = {
+        return {
             f"WSS@{100 * self.recall:g}": lambda effort: effort.wss(self.recall),
-            "WSS@100": lambda effort: effort.wss100,
+            "WSS@100": lambda effort: effort.wss(1),
             "R@10%": lambda effort: effort.recall_at(0.1),
             "R@20%": lambda effort: effort.recall_at(0.2),
             "ATD": lambda effort: effort.discovery,
         }
-        return measures
 
     def figures(self, review: str, ranker: str) -> dict[str, Figure]:
         """All measures of a ranker on a review, or on `ALL`: the mean over reviews, start by start."""
-        return {name: self._figure(review, ranker, of) for name, of in self.measures().items()}
+        values = {name: self._by_start(review, ranker, of) for name, of in self.measures().items()}
+        return {name: Figure(float(of.mean()), t_interval(of, LEVEL)) for name, of in values.items()}
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """Pairs of review and ranker; `ALL` last where there are several reviews."""
@@ -99,10 +99,6 @@ class Replays:
         intervals = [t_interval(column) if len(column) > 1 else Interval(column[0], column[0]) for column in curves.T]
         low, high = np.clip(np.array(intervals).T, 0, 1)
         return RecallCurve(curves.mean(axis=0), low, high)
-
-    def _figure(self, review: str, ranker: str, measure: Callable[[Effort], float]) -> Figure:
-        values = self._by_start(review, ranker, measure)
-        return Figure(float(values.mean()), t_interval(values, LEVEL))
 
     def _by_start(self, review: str, ranker: str, of: Callable[[Effort], float | Values]) -> Values:
         names = self.reviews if review == ALL and ALL not in self.reviews else (review,)
@@ -162,15 +158,12 @@ def figures_table(found: Replays, output: str = "table") -> Table:
 def recall_pictures(found: Replays) -> dict[str, Picture]:
     """The recall curves of each review, and of all together, by name."""
     pictures = {}
+    axes = {"x": "% of records looked at", "y": "recall, %"}
     for review in dict.fromkeys(review for review, _ in found.rows()):
         curves = [(ranker, found.curve(review, ranker)) for ranker in found.rankers]
-        drawn = [
-            Line(name, percent(POINTS), percent(of.mean), percent(of.low), percent(of.high)) for name, of in curves
-        ]
+        drawn = [Line(name, *((100 * part).tolist() for part in (POINTS, *curve))) for name, curve in curves]
         title = f"Recall against effort: {review}"
-        pictures[review] = lines(
-            drawn, title=title, x="% of records looked at", y="recall, %", level=100 * found.recall
-        )
+        pictures[review] = lines(drawn, title=title, level=100 * found.recall, **axes)
     return pictures
 
 
@@ -197,8 +190,8 @@ def ranking_table(run: Run, setting: Setting) -> Table:
     figures: dict[str, float] = {
         "MAP": evaluate(judgments, run, ["AP"]).mean("AP"),
         "accuracy": top_share(run, judgments).accuracy,
-        "WSS@95": fmean(effort.wss95 for effort in efforts),
-        "WSS@100": fmean(effort.wss100 for effort in efforts),
+        "WSS@95": fmean(effort.wss(0.95) for effort in efforts),
+        "WSS@100": fmean(effort.wss(1) for effort in efforts),
         "R@10%": fmean(effort.recall_at(0.1) for effort in efforts),
         "ATD": fmean(effort.discovery for effort in efforts),
     }
@@ -206,11 +199,6 @@ def ranking_table(run: Run, setting: Setting) -> Table:
     columns += [Column(name, digits=DIGITS) for name in figures]
     row: tuple[Cell, ...] = (run.tag, setting.split, len(setting.reviews), *figures.values())
     return Table("Each review's records, ranked by its title", columns, [row])
-
-
-def percent(shares: Values) -> list[float]:
-    """Shares in per cent."""
-    return [100 * share for share in shares.tolist()]
 
 
 def _said(figure: Figure) -> str:
@@ -221,15 +209,9 @@ def _said(figure: Figure) -> str:
 def _long_table(found: Replays) -> Table:
     columns = [Column(name, "left") for name in ("review", "ranker", "measure")]
     columns += [Column(name, digits=DIGITS) for name in ("mean", "low", "high")] + [Column("starts")]
-    rows: list[tuple[Cell, ...]] = [
-        (review, ranker, name, figure.mean, *_ends(figure), found.starts)
-        for review, ranker in found.rows()
-        for name, figure in found.figures(review, ranker).items()
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    for review, ranker in found.rows():
+        for name, figure in found.figures(review, ranker).items():
+            ends = [end if math.isfinite(end) else None for end in figure.interval]  # none for a single start
+            rows.append((review, ranker, name, figure.mean, *ends, found.starts))
     return Table(f"Means over {found.starts:,} starts, with 95 % intervals", columns, rows)
-
-
-def _ends(figure: Figure) -> tuple[float | None, float | None]:
-    """The ends of the interval; none for a single start."""
-    low, high = figure.interval
-    return (low, high) if math.isfinite(low) else (None, None)

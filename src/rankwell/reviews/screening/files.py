@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwell.collections import Reading, open_collection
-from rankwell.core import Document, FormatError, RankwellError
+from rankwell.core import Document, RankwellError
 from rankwell.reviews.references import read_references
 from rankwell.reviews.ris import Reference, doi_in, ris_text, year_in
 from rankwell.reviews.screening.decisions import SET_ASIDE, Answer, Outcome
@@ -20,17 +20,17 @@ TEXTS = ("title", "abstract")
 
 def read_records(source: Path | str, reading: Reading | None = None) -> list[Reference]:
     """The references of a file: RIS, PubMed's .nbib, a table with a column title, or a collection of any format."""
-    path = Path(source)
-    if path.is_file():
+    try:
+        records = read_references(source)
+    except RankwellError as first:  # no such file, or of another format
         try:
-            found = read_references(path)
-        except FormatError as error:
-            found = _of_collection(source, reading, error)
-    else:
-        found = _of_collection(source, reading, RankwellError(f"{source}: no such file"))
-    if not found:
+            documents = open_collection(source).documents(reading or Reading())
+            records = [reference_of(document) for document in documents]
+        except RankwellError as error:
+            raise first from error
+    if not records:
         raise RankwellError(f"{source}: expected records, found none")
-    return found
+    return records
 
 
 def reference_of(document: Document) -> Reference:
@@ -50,14 +50,6 @@ def reference_of(document: Document) -> Reference:
         more=(("id", document.id),),
         source="collection",
     )
-
-
-def _of_collection(source: Path | str, reading: Reading | None, first: RankwellError) -> list[Reference]:
-    """Read the file as a collection; if it is none, raise the first error."""
-    try:
-        return [reference_of(document) for document in open_collection(source).documents(reading or Reading())]
-    except RankwellError as error:
-        raise first from error
 
 
 # A spreadsheet takes cells that begin so for formulas (OWASP, "CSV injection"), even after white space.

@@ -29,12 +29,11 @@ class LabelledReview:
     docnos: Sequence[str] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        if len(self.records) != len(self.included):
-            found = Phrase(f"{len(self.records)} records, {len(self.included)} answers")
-            raise ParameterError(self.name, expected="an answer for every record", found=found)
-        if self.docnos and len(self.docnos) != len(self.records):
-            found = Phrase(f"{len(self.records)} records, {len(self.docnos)} ids")
-            raise ParameterError(self.name, expected="an id for every record", found=found)
+        count = len(self.records)
+        for what, others in (("answer", len(self.included)), ("id", len(self.docnos) or count)):
+            if others != count:
+                found = Phrase(f"{count} records, {others} {what}s")
+                raise ParameterError(self.name, expected=f"an {what} for every record", found=found)
         if self.included.all() or not self.included.any():
             found = Phrase(f"{int(self.included.sum())} of {len(self.records)} included")
             raise ParameterError(self.name, expected="included and excluded records", found=found)
@@ -50,13 +49,12 @@ class ReadReviews:
 
     def notes(self) -> list[str]:
         """Sentences on what was left out."""
-        notes = []
-        if self.one_sided:
-            names = ", ".join(self.one_sided)
-            notes.append(f"left out, because they have no included or no excluded records: {names}")
-        if self.missing:
-            notes.append(f"left out: {self.missing:,} judgments whose review or document is not there")
-        return notes
+        names = ", ".join(self.one_sided)
+        notes = {
+            f"left out, because they have no included or no excluded records: {names}": self.one_sided,
+            f"left out: {self.missing:,} judgments whose review or document is not there": self.missing,
+        }
+        return [note for note, some in notes.items() if some]
 
 
 def labelled_reviews(collection: Collection, split: str, reading: Reading | None = None) -> ReadReviews:
@@ -123,8 +121,8 @@ class Setting:
         kept = [review for review in self.reviews if review.included.sum() >= FEWEST_INCLUDED]
         if not kept:
             raise RankwellError(f"{self.split}: expected reviews with {FEWEST_INCLUDED} included records, found none")
-        left_out = [review.name for review in self.reviews if review.included.sum() < FEWEST_INCLUDED]
-        notes = [f"left out, because only one record was included: {', '.join(left_out)}"] if left_out else []
+        left_out = ", ".join(review.name for review in self.reviews if review not in kept)
+        notes = [f"left out, because only one record was included: {left_out}"] if left_out else []
         return replace(self, reviews=kept, notes=[*self.notes, *notes])
 
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError
-from rankwell.core.errors import MissingExtraError, Phrase, RankwellError
+from rankwell.core.errors import MissingExtraError, ParameterError, Phrase, RankwellError
 from rankwell.reviews.screening.reader import Meaning, with_meaning
 
 MOST = 0.95  # share of records; more frequent words are left out
@@ -95,7 +94,9 @@ class Learner:
             return np.zeros(len(self.records))
         together = vstack(examples).tocsr()
         if included.all() or not included.any():
-            return _likeness(rows, together) * (1 if included.any() else -1)
+            # The mean cosine with the examples: rows have length 1.
+            likeness: Scores = np.asarray(rows @ together.mean(axis=0).T).ravel()
+            return likeness * (1 if included.any() else -1)
         return self._fitted(together, included).decision_function(rows)  # type: ignore[no-any-return]
 
     def _places(self, decisions: Mapping[int, bool]) -> npt.NDArray[np.int64]:
@@ -113,8 +114,3 @@ class Learner:
         weights = np.where(included, 1.0, included.sum() / (self.ratio * (~included).sum()))
         machine = LinearSVC(C=self.penalty, random_state=0)
         return machine.fit(rows, included, sample_weight=weights * len(weights) / weights.sum())
-
-
-def _likeness(rows: Any, examples: Any) -> Scores:
-    """The mean cosine with the examples: rows have length 1."""
-    return np.asarray(rows @ examples.mean(axis=0).T).ravel()

@@ -10,11 +10,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rankwell.core import Document, ParameterError, Queries, Run
-from rankwell.core.errors import RankwellError
+from rankwell.core import Document, ParameterError, Queries, RankwellError, Run
 from rankwell.evaluation import evaluate
 from rankwell.index import Index, IndexWriter
-from rankwell.models.linear.scorer import LinearModel
+from rankwell.models.linear.ranking import LinearModel
 from rankwell.models.linear.training import PENALTIES, LinearSettings, fit_penalties
 from rankwell.retrieve import BM25
 from rankwell.reviews.screening.labelled import LabelledReview, Setting, judgments_of_reviews
@@ -81,10 +80,8 @@ class LinearRanker:
 
     def mean_average_precision(self, reviews: Sequence[LabelledReview]) -> float:
         """MAP over each review's own records."""
-        scores = {
-            review.name: dict(zip(review.docnos, self.scores(review).tolist(), strict=True)) for review in reviews
-        }
-        return evaluate(judgments_of_reviews(reviews), Run.from_dict(scores), ["AP"]).mean("AP")
+        run = ranked(reviews, lambda review: _fixed(self.scores(review)), "linear")
+        return evaluate(judgments_of_reviews(reviews), run, ["AP"]).mean("AP")
 
 
 def _pairs(review: LabelledReview) -> Iterable[str]:
@@ -110,7 +107,7 @@ Scorer: TypeAlias = Callable[[Mapping[int, bool]], Scores]
 Ranker: TypeAlias = Callable[[LabelledReview], Scorer]
 
 
-def learning(setting: Setting) -> Ranker:  # noqa: ARG001 -- it learns from the review's own decisions only
+def learning(_: Setting) -> Ranker:
     """Learns from every decision; before the first it ranks by similarity to the review's title."""
     return lambda review: Learner(review.records, review.topic).scores
 
@@ -131,7 +128,7 @@ def learning_and_reading(setting: Setting) -> Ranker:
     return of_review
 
 
-def by_topic(setting: Setting) -> Ranker:  # noqa: ARG001 -- there is nothing to learn
+def by_topic(_: Setting) -> Ranker:
     """BM25 of the review's title over its records; decisions change nothing."""
     return lambda review: _fixed(topic_scores(review.records, review.topic))
 
@@ -143,26 +140,24 @@ def linear(setting: Setting) -> Ranker:
         setting.notes.extend(notes)
         return lambda review: _fixed(ranker.scores(review))
     setting.notes.append("linear: there is no training split, so each review is ranked by a model of the other reviews")
-    return lambda review: _fixed(_left_out(review, setting.reviews).scores(review))
+
+    def without_it(review: LabelledReview) -> Scorer:
+        others = [other for other in setting.reviews if other.name != review.name]
+        if not others:
+            raise ParameterError("linear", expected="another review to train on", found=[review.name])
+        return _fixed(LinearRanker().fitted(others).scores(review))
+
+    return without_it
 
 
 def by_chance(setting: Setting) -> Ranker:
     """A random order, new for other decisions: the cost of screening without a ranking."""
-
-    def of_review(review: LabelledReview) -> Scorer:
-        return lambda decisions: np.random.default_rng([setting.seed, *decisions]).random(len(review.records))
-
-    return of_review
+    generator = np.random.default_rng
+    return lambda review: lambda decisions: generator([setting.seed, *decisions]).random(len(review.records))
 
 
 RANKERS: Mapping[str, Callable[[Setting], Ranker]] = MappingProxyType(
-    {
-        "learner": learning,
-        "learner+bert": learning_and_reading,
-        "bm25": by_topic,
-        "linear": linear,
-        "random": by_chance,
-    }
+    {"learner": learning, "learner+bert": learning_and_reading, "bm25": by_topic, "linear": linear, "random": by_chance}
 )
 
 
@@ -188,13 +183,6 @@ def ranked(reviews: Sequence[LabelledReview], ranker: Ranker, tag: str) -> Run:
     """A run of every review's own records in the ranker's order, before any decision."""
     rows = ((review, ranker(review)({}).tolist()) for review in reviews)
     return Run.from_dict({review.name: dict(zip(review.docnos, of, strict=True)) for review, of in rows}, tag=tag)
-
-
-def _left_out(review: LabelledReview, reviews: Sequence[LabelledReview]) -> LinearRanker:
-    others = [other for other in reviews if other.name != review.name]
-    if not others:
-        raise ParameterError("linear", expected="another review to train on", found=[review.name])
-    return LinearRanker().fitted(others)
 
 
 def _fixed(scores: Scores) -> Scorer:

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -22,6 +23,7 @@ from rankwell.reviews.screening.store import Project
 logger = logging.getLogger(__name__)
 THREADS = 1  # of the processor, so that others are free for pages and the ranking
 NICENESS = 10  # and this one has a lower priority
+AFTER = 0.1  # seconds, so that the response to a decision is sent first
 
 
 class ReadSoFar(NamedTuple):
@@ -38,36 +40,54 @@ class ReadSoFar(NamedTuple):
         return not self.trouble and self.read >= self.total
 
 
-class BackgroundReader:
+class BackgroundThread(ABC):
+    """A thread that works each time something has changed."""
+
+    def __init__(self, name: str) -> None:
+        self._wake = threading.Event()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; it works at once."""
+        self.changed()
+        self._thread.start()
+
+    def changed(self) -> None:
+        """Work again soon, because something was decided, undone or imported."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """Stop after the current piece of work."""
+        self._closing = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(10)
+
+    def _run(self) -> None:
+        while self._wake.wait():
+            time.sleep(AFTER)
+            self._wake.clear()
+            if self._closing or not self._work():
+                return
+
+    @abstractmethod
+    def _work(self) -> bool:
+        """Do what there is to do. False to end the thread."""
+
+
+class BackgroundReader(BackgroundThread):
     """Encodes a project's records with a model in a background thread; calls `done` when all are encoded.
 
     Vectors are cached on the disk (`VectorCache`): a later start resumes where this one ended.
     """
 
     def __init__(self, project: Project, model: str, done: Callable[[], None]) -> None:
+        super().__init__("reading")
         self._project, self._model, self._done = project, model, done
         self._progress = Progress("reading", quiet=True, total=0)
         self._trouble = ""
         self._meaning: tuple[tuple[int, str], Meaning] | None = None
-        self._wake = threading.Event()
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="reading", daemon=True)
-
-    def start(self) -> None:
-        """Start the background thread."""
-        self._wake.set()
-        self._thread.start()
-
-    def changed(self) -> None:
-        """Encode again, because records were imported or the title changed."""
-        self._wake.set()
-
-    def close(self) -> None:
-        """Stop after the current batch of texts."""
-        self._closing = True
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join(10)
 
     @property
     def so_far(self) -> ReadSoFar:
@@ -82,22 +102,19 @@ class BackgroundReader:
     def _run(self) -> None:
         if sys.platform == "linux":  # where threads have their own niceness, which their children inherit
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
-        while True:
-            self._wake.wait()
-            self._wake.clear()
-            if self._closing:
-                return
-            try:
-                self._read()
-            except StoppedError:
-                continue
-            except RankwellError as error:  # no model, or a library is not installed
-                self._trouble = str(error)
-                return
-            except Exception as error:  # noqa: BLE001 -- screening goes on without
-                logger.warning("%s could not read the records: %s", self._model, type(error).__name__)
-                self._trouble = type(error).__name__
-                return
+        super()._run()
+
+    def _work(self) -> bool:
+        try:
+            self._read()
+        except StoppedError:
+            pass
+        except RankwellError as error:  # no model, or a library is not installed
+            self._trouble = str(error)
+        except Exception as error:  # noqa: BLE001 -- screening goes on without
+            logger.warning("%s could not read the records: %s", self._model, type(error).__name__)
+            self._trouble = type(error).__name__
+        return not self._trouble
 
     def _read(self) -> None:
         texts, title = self._project.records.texts(), self._project.settings.title
@@ -105,17 +122,12 @@ class BackgroundReader:
             return
         self._progress = Progress("reading", quiet=True, total=len(texts))
         reader = Reader.open(self._model, threads=THREADS)
-        vectors = reader.read(texts, self._progress, stopped=self._interrupted)
+        # Stop, or start again with new texts.
+        vectors = reader.read(texts, self._progress, stopped=lambda: self._closing or self._wake.is_set())
         topic = reader.encoder.encode_queries([title])[0]
         self._meaning = (len(texts), title), Meaning(vectors, topic, self._model)
         self._done()
 
-    def _interrupted(self) -> bool:
-        """Whether to stop, or to start again with new texts."""
-        return self._closing or self._wake.is_set()
-
-
-AFTER = 0.1  # seconds, so that the response to a decision is sent first
 
 Version: TypeAlias = tuple[int, str]
 """How many records there are, and the review's title."""
@@ -129,7 +141,7 @@ class Order(NamedTuple):
     model: str = ""
 
 
-class LiveRanking:
+class LiveRanking(BackgroundThread):
     """Learns again after every decision in a background thread; callers get the last finished order.
 
     Each reviewer has an own order, learned from their own decisions only.
@@ -138,26 +150,24 @@ class LiveRanking:
     """
 
     def __init__(self, project: Project, model: str | None = None) -> None:
+        super().__init__("ranking")
         self._project = project
         self._reader = BackgroundReader(project, model, self.changed) if model else None
         self._orders: dict[int, Order] = {}
         self._learner: tuple[Version, Learner | None] = ((0, ""), None)
         self._taught: dict[int, tuple[object, ...]] = {}
-        self._wake, self._idle = threading.Event(), threading.Event()
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="ranking", daemon=True)
+        self._idle = threading.Event()
 
     def start(self) -> None:
         """Start the background threads."""
-        self.changed()
-        self._thread.start()
+        super().start()
         if self._reader is not None:
             self._reader.start()
 
     def changed(self) -> None:
         """Learn again soon, because something was decided, undone or imported."""
         self._idle.clear()
-        self._wake.set()
+        super().changed()
 
     @property
     def reading(self) -> ReadSoFar | None:
@@ -178,26 +188,18 @@ class LiveRanking:
 
     def close(self) -> None:
         """Stop after the current training."""
-        self._closing = True
-        self._wake.set()
         if self._reader is not None:
             self._reader.close()
-        if self._thread.is_alive():
-            self._thread.join(10)
+        super().close()
 
-    def _run(self) -> None:
-        while True:
-            self._wake.wait()
-            time.sleep(AFTER)
-            self._wake.clear()
-            if self._closing:
-                return
-            try:
-                self._learn()
-            except Exception as error:  # noqa: BLE001 -- screening goes on with the order there is
-                logger.warning("the ranking could not learn: %s", type(error).__name__)
-            if not self._wake.is_set():
-                self._idle.set()
+    def _work(self) -> bool:
+        try:
+            self._learn()
+        except Exception as error:  # noqa: BLE001 -- screening goes on with the order there is
+            logger.warning("the ranking could not learn: %s", type(error).__name__)
+        if not self._wake.is_set():
+            self._idle.set()
+        return True
 
     def _learn(self) -> None:
         learner = self._current_learner()

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from rankwell.models.base import TextEncoder
 
 
-Vector = npt.NDArray[np.float32]
-
+Vectors = npt.NDArray[np.float32]  # one of them, or a row each
 FOLDER = "vectors"
 PATIENCE = 60.0  # seconds to wait for another process that is writing
 KEY_BYTES = 16
@@ -36,11 +35,11 @@ class VectorCache:
         self.path = (folder or home() / FOLDER) / f"{encoder}.sqlite"
         self.dimensions = dimensions
 
-    def get(self, texts: Iterable[str]) -> dict[str, Vector]:
+    def get(self, texts: Iterable[str]) -> dict[str, Vectors]:
         """The vectors of the texts that are in the cache."""
         if not self.path.is_file():
             return {}
-        found: dict[str, Vector] = {}
+        found: dict[str, Vectors] = {}
         with self._opened() as file:
             for text in texts:
                 row = file.execute("SELECT vector FROM vectors WHERE text = ?", (_key(text),)).fetchone()
@@ -48,7 +47,7 @@ class VectorCache:
                     found[text] = np.frombuffer(row[0], dtype="<f4")
         return found
 
-    def add(self, vectors: Mapping[str, Vector]) -> None:
+    def add(self, vectors: Mapping[str, Vectors]) -> None:
         """Store these vectors in one transaction."""
         rows = [(_key(text), vector.astype("<f4").tobytes()) for text, vector in vectors.items()]
         with self._opened() as file, file:
@@ -72,8 +71,6 @@ def _key(text: str) -> bytes:
 MODEL = "minilm-l6"
 """What reads where no other model is named: small, and trained to bring texts of one meaning together."""
 AT_ONCE = 32  # texts in a batch; a kill loses at most one batch
-
-Vectors = npt.NDArray[np.float32]
 
 
 class StoppedError(Exception):
@@ -106,7 +103,7 @@ class Reader:
             if stopped():
                 raise StoppedError
             some = left[start : start + AT_ONCE]
-            found: dict[str, Vector] = dict(zip(some, self.encoder.encode(some), strict=True))
+            found: dict[str, Vectors] = dict(zip(some, self.encoder.encode(some), strict=True))
             self.cache.add(found)
             known |= found
             progress.advance(len(some))

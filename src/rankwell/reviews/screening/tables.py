@@ -1,39 +1,33 @@
-"""The tables of a screening project: one SQLite file with one review's records and decisions."""
+"""The tables of a screening project: one database with one review's records and decisions."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sqlite3
-import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from pathlib import Path
+from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, URL, CheckConstraint, ForeignKey, Index, MetaData, Text, text
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from rankwell.core import RankwellError
-from rankwell.core.sqlite import sqlite_engine
+from rankwell import store
 
-SCHEMA = 1  # raised with every change of these tables
-NAMES = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-    "pk": "pk_%(table_name)s",
-}
 ANSWERS = "answer IN ('include', 'exclude', 'maybe')"
 
 
-class Table(DeclarativeBase):
-    """Base of all tables. Times are stored as text in UTC: 2026-05-04T10:11:12+00:00."""
+class Table(store.Table):
+    """Base of a project's tables."""
 
-    metadata = MetaData(naming_convention=NAMES)
-    type_annotation_map = {dict[str, Any]: JSON, list[str]: JSON, str: Text}  # noqa: RUF012 -- SQLAlchemy reads it off the class
+    __abstract__ = True
+    metadata = store.new_metadata()
+
+
+PROJECT = store.Schema("screening", "a screening project", Table.metadata)
+
+
+def _where(condition: str) -> dict[str, Any]:
+    """The rows that an index is of, for either database."""
+    return dict.fromkeys(("sqlite_where", "postgresql_where"), sa.text(condition))
 
 
 class ProjectRow(Table):
@@ -50,7 +44,7 @@ class ProjectRow(Table):
     criteria: Mapped[str]
     reasons: Mapped[list[str]]
     changes: Mapped[int]
-    created_at: Mapped[str]
+    created_at: Mapped[datetime]
 
 
 class ReviewerRow(Table):
@@ -70,7 +64,7 @@ class ImportRow(Table):
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str]
     records: Mapped[int]
-    at: Mapped[str]
+    at: Mapped[datetime]
 
 
 class RecordRow(Table):
@@ -79,7 +73,7 @@ class RecordRow(Table):
     __tablename__ = "records"
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    source: Mapped[int] = mapped_column(ForeignKey("imports.id"))
+    source: Mapped[int] = mapped_column(sa.ForeignKey("imports.id"))
     title: Mapped[str]
     abstract: Mapped[str]
     reference: Mapped[dict[str, Any]]
@@ -93,21 +87,21 @@ class DecisionRow(Table):
 
     __tablename__ = "decisions"
     __table_args__ = (
-        CheckConstraint(ANSWERS, name="answer"),
-        Index("one_current_decision", "reviewer", "record", unique=True, sqlite_where=text("current")),
-        Index(None, "reviewer", "looked"),
+        sa.CheckConstraint(ANSWERS, name="answer"),
+        sa.Index("one_current_decision", "reviewer", "record", unique=True, **_where("current")),
+        sa.Index(None, "reviewer", "looked"),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    reviewer: Mapped[int] = mapped_column(ForeignKey("reviewers.id"))
-    record: Mapped[int] = mapped_column(ForeignKey("records.id"), index=True)
+    reviewer: Mapped[int] = mapped_column(sa.ForeignKey("reviewers.id"))
+    record: Mapped[int] = mapped_column(sa.ForeignKey("records.id"), index=True)
     answer: Mapped[str]
     reason: Mapped[str]
     note: Mapped[str]
-    at: Mapped[str]
+    at: Mapped[datetime]
     looked: Mapped[int]
     current: Mapped[bool]
-    undone_at: Mapped[str | None]
+    undone_at: Mapped[datetime | None]
 
 
 class ResolutionRow(Table):
@@ -115,17 +109,17 @@ class ResolutionRow(Table):
 
     __tablename__ = "resolutions"
     __table_args__ = (
-        CheckConstraint(ANSWERS, name="answer"),
-        Index("one_current_resolution", "record", unique=True, sqlite_where=text("undone_at IS NULL")),
+        sa.CheckConstraint(ANSWERS, name="answer"),
+        sa.Index("one_current_resolution", "record", unique=True, **_where("undone_at IS NULL")),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    record: Mapped[int] = mapped_column(ForeignKey("records.id"))
-    by: Mapped[int] = mapped_column(ForeignKey("reviewers.id"))
+    record: Mapped[int] = mapped_column(sa.ForeignKey("records.id"))
+    by: Mapped[int] = mapped_column(sa.ForeignKey("reviewers.id"))
     answer: Mapped[str]
     reason: Mapped[str]
-    at: Mapped[str]
-    undone_at: Mapped[str | None]
+    at: Mapped[datetime]
+    undone_at: Mapped[datetime | None]
 
 
 class DuplicateRow(Table):
@@ -133,86 +127,17 @@ class DuplicateRow(Table):
 
     __tablename__ = "duplicates"
 
-    record: Mapped[int] = mapped_column(ForeignKey("records.id"), primary_key=True)
-    original: Mapped[int] = mapped_column(ForeignKey("records.id"))
+    record: Mapped[int] = mapped_column(sa.ForeignKey("records.id"), primary_key=True)
+    original: Mapped[int] = mapped_column(sa.ForeignKey("records.id"))
     why: Mapped[str]
     state: Mapped[str]
-    by: Mapped[int | None] = mapped_column(ForeignKey("reviewers.id"))
-    at: Mapped[str]
+    by: Mapped[int | None] = mapped_column(sa.ForeignKey("reviewers.id"))
+    at: Mapped[datetime]
 
 
-APPLICATION = 0x52575363  # "RWSc" in the file's header
-
-
-class Database:
-    """Short transactions: `read` to query, `write` for atomic changes."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.engine = sqlite_engine(URL.create("sqlite", database=str(path)))
-        self._writer = self.engine.execution_options(writes=True)
-        # SQLite lets one writer in and makes the others poll; inside a process a lock is faster.
-        self._turn = threading.Lock()
-
-    @contextlib.contextmanager
-    def read(self) -> Iterator[Session]:
-        """A session to read in."""
-        with Session(self.engine) as session:
-            yield session
-
-    @contextlib.contextmanager
-    def write(self) -> Iterator[Session]:
-        """A transaction: on the disk when the block ends, or rolled back on an error."""
-        with self._turn, Session(self._writer, expire_on_commit=False) as session, session.begin():
-            yield session
-
-    def close(self) -> None:
-        """Close all connections."""
-        self.engine.dispose()
-
-
-def open_database(path: Path) -> Database:
-    """Open or create a project's file; an error for another program's file or a newer version's."""
-    if not path.exists():
-        if not path.parent.is_dir():
-            raise RankwellError(f"{path}: expected a place for a project, found no folder {path.parent}")
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    elif not path.is_file():
-        raise RankwellError(f"{path}: expected a project's file, found a folder")
-    _check(path)
-    database = Database(path)
-    try:
-        with database.write() as session:
-            connection = session.connection()
-            Table.metadata.create_all(connection)
-            connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION}")
-            connection.exec_driver_sql(f"PRAGMA user_version = {SCHEMA}")
-    except DBAPIError as error:
-        database.close()
-        raise RankwellError(f"{path}: expected a project that opens, found: {error.orig}") from error
-    return database
-
-
-def moment() -> str:
-    """The current time in UTC, as text."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _check(path: Path) -> None:
-    """Raise an error unless the file is a project of this version or an earlier one, before changing it."""
-    if path.stat().st_size == 0:
-        return
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    try:
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.Error as error:
-        raise RankwellError(f"{path}: expected a screening project, found: {error}") from error
-    finally:
-        connection.close()
-    if application != APPLICATION:
-        raise RankwellError(f"{path}: expected a screening project, found a database of another kind")
-    if version > SCHEMA:
-        raise RankwellError(
-            f"{path}: expected a project of version {SCHEMA} or earlier, found {version}: a newer Rankwell made it"
-        )
+@contextmanager
+def changing(database: store.Database) -> Iterator[Session]:
+    """A transaction that no other change of the project overlaps (in SQLite none does anyway)."""
+    with database.write() as session:
+        session.execute(sa.select(ProjectRow.id).with_for_update())
+        yield session

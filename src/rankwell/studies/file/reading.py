@@ -7,30 +7,15 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rankwell.core import RankwellError, fingerprint
 from rankwell.evaluation import parse_measure
-from rankwell.studies.file.study import (
-    ANY,
-    CHOSEN,
-    COMPARISON,
-    DEPTHS,
-    GRADES,
-    OF_DATA,
-    STUDY,
-    CollectionEntry,
-    Row,
-    Study,
-    TableEntry,
-    VariableError,
-    expanded,
-    measure_on,
-)
-from rankwell.studies.file.values import KeyPath, LineError, Places, ShapeError, StudyError, unknown
-from rankwell.studies.recipes.kinds import PAIRS, RECIPES, TRAINING, RecipeKind
-from rankwell.studies.recipes.recipes import Recipe, recipe_of
-from rankwell.studies.steps import STEPS, Chain, StepKind, chain_of
+from rankwell.studies.file import study as records
+from rankwell.studies.file.errors import EntryError, KeyPath, KeyPositions, LineError, StudyError, unknown
+from rankwell.studies.file.study import CollectionEntry, Row, Study, TableEntry
+from rankwell.studies.recipes import RECIPES, Recipe, recipe_of
+from rankwell.studies.steps import STEPS, Chain, LineKind, chain_of
 
 SYNTAX = re.compile(r"(?P<message>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
 NAME = re.compile(r"[\w-]+")
@@ -60,13 +45,13 @@ class ExperimentFile:
         for name in wished:
             if name not in self.study.vary:
                 raise StudyError(self.path, unknown("a variable of [vary]", name, self.study.vary))
-        found = replace(self, wished={name: tuple(values) for name, values in wished.items()})
+        varied = replace(self, wished={name: tuple(values) for name, values in wished.items()})
         try:
-            for check in (_check_models, _check_tables):
-                check(found)
-        except ShapeError as error:
+            varied.models()
+            _check_tables(varied)
+        except EntryError as error:
             raise StudyError(self.path, error.message) from error
-        return found
+        return varied
 
     @property
     def collections(self) -> tuple[str, ...]:
@@ -81,18 +66,18 @@ class ExperimentFile:
 
     def rows(self, table: TableEntry) -> list[Row]:
         """The rows of a table for all values of the variables."""
-        return [row for name, line in table.rows.items() for row in expanded(name, line, self.vary)]
+        return [row for name, line in table.rows.items() for row in records.expanded(name, line, self.vary)]
 
     def models(self) -> dict[str, Recipe]:
         """The models that the study trains, for all values of the variables."""
-        found = {}
+        recipes = {}
         for name, line in self.study.models.items():
-            for row in expanded(name, line, self.vary):
+            for row in records.expanded(name, line, self.vary, ("models", name)):
                 try:
-                    found[row.name] = recipe_of(row.line, self.collections)
+                    recipes[row.name] = recipe_of(row.line, self.collections)
                 except LineError as error:
                     raise self.line_error(error, ("models", name), row.line) from error
-        return found
+        return recipes
 
     def chain(self, table: TableEntry, row: Row, collection: CollectionEntry | None = None) -> Chain:
         """The steps of a row, on a collection that may have pipelines of its own."""
@@ -105,10 +90,12 @@ class ExperimentFile:
 
     def line_error(self, error: LineError, path: KeyPath, line: str) -> StudyError:
         """The error with its place in the file, exact where the line is written there literally."""
-        places = Places(self.text)
-        exact = places.text_at(path)
-        if exact is None or "$" in line or self._written(path) != line:
-            at = places.of(path)
+        positions, written = KeyPositions(self.text), cast("Any", tomllib.loads(self.text))
+        for part in path:
+            written = written[part]
+        exact = positions.text_at(path)
+        if exact is None or "$" in line or written != line:
+            at = positions.of(path)
             return StudyError(self.path, f'in "{" ".join(line.split())}": {error.message}', *(at or ()))
         *above, left = line[: error.place].split("\n")
         return StudyError(self.path, error.message, exact[0] + len(above), len(left) + (1 if above else exact[1]))
@@ -116,13 +103,6 @@ class ExperimentFile:
     def fingerprint(self) -> str:
         """Fingerprint of the study's content, independent of its layout in the file."""
         return fingerprint([self.study, self.budget, *([self.wished] if self.wished else [])])
-
-    def _written(self, path: KeyPath) -> object:
-        """The value at a path of the file."""
-        value: Any = tomllib.loads(self.text)
-        for part in path:
-            value = value[part]
-        return value
 
 
 def read_study(path: Path | str) -> ExperimentFile:
@@ -141,43 +121,52 @@ def parse_study(text: str, path: str = "study", name: str = "study") -> Experime
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        told = SYNTAX.fullmatch(str(error))
-        at = (int(told["line"]), int(told["column"])) if told and told["line"] else ()
-        raise StudyError(path, f"not TOML: {told['message'] if told else error}", *at) from error
+        match = SYNTAX.fullmatch(str(error))
+        at = (int(match["line"]), int(match["column"])) if match and match["line"] else ()
+        raise StudyError(path, f"not TOML: {match['message'] if match else error}", *at) from error
     except RecursionError as error:
         raise StudyError(path, "not TOML: brackets within brackets without end") from error
     try:
-        found = ExperimentFile(name, STUDY.checked(content, ()), text, path)
-        for check in (_check_collections, _check_pipelines, _check_models, _check_tables, _check_budgets):
-            check(found)
-    except ShapeError as error:
+        file = ExperimentFile(name, records.read_record(Study, content), text, path)
+        _check_collections(file.study.collection)
+        _check_pipelines(file)
+        file.models()
+        _check_tables(file)
+        _check_budgets(file.study)
+    except EntryError as error:
         where = ".".join(map(str, error.path))
         message = f"{where}: {error.message}" if where else error.message
-        raise StudyError(path, message, *(Places(text).of(error.path) or ())) from error
-    return found
+        raise StudyError(path, message, *(KeyPositions(text).of(error.path) or ())) from error
+    return file
 
 
-def _check_collections(file: ExperimentFile) -> None:
-    entries = file.study.collection
+def _check_budgets(study: Study) -> None:
+    for name, budget in study.budget.items():
+        for variable in budget.vary:
+            if variable not in study.vary:
+                path = ("budget", name, "vary", variable)
+                raise EntryError(unknown("a variable of [vary]", variable, study.vary), path)
+
+
+def _check_collections(entries: Sequence[CollectionEntry]) -> None:
     if not entries:
-        raise ShapeError("expected a collection or more, found none", ("collection",))
+        raise EntryError("expected a collection or more, found none", ("collection",))
     for place, name in _twice([entry.name for entry in entries]):
-        raise ShapeError(f"expected each name once, found {name} again", ("collection", place, "name"))
+        raise EntryError(f"expected each name once, found {name} again", ("collection", place, "name"))
     real = [entry.name for entry in entries if entry.instead_of is None]
     kept = {entry.name: entry.measured for entry in entries}
     for place, entry in enumerate(entries):
-        if entry.instead_of is not None and entry.instead_of not in (*real, ANY):
-            raise ShapeError(
-                unknown("a collection", entry.instead_of, [*real, ANY]), ("collection", place, "instead_of")
-            )
+        if entry.instead_of is not None and entry.instead_of not in (*real, records.ANY):
+            at = ("collection", place, "instead_of")
+            raise EntryError(unknown("a collection", entry.instead_of, [*real, records.ANY]), at)
         if entry.measured != kept.get(entry.instead_of or "", entry.measured):
             expected = f"measured = {str(not entry.measured).lower()}, as {entry.instead_of} has it"
-            raise ShapeError(f"expected {expected}, found {str(entry.measured).lower()}", ("collection", place))
+            raise EntryError(f"expected {expected}, found {str(entry.measured).lower()}", ("collection", place))
         if not entry.measured and (entry.train is not None or entry.held_back):
             wrong = "train" if entry.train is not None else "held_back"
-            raise ShapeError('expected "split", because all of it is there to train on', ("collection", place, wrong))
+            raise EntryError('expected "split", because all of it is there to train on', ("collection", place, wrong))
     if not any(entry.measured for entry in entries):
-        raise ShapeError("expected a collection that is measured, found none", ("collection", 0, "measured"))
+        raise EntryError("expected a collection that is measured, found none", ("collection", 0, "measured"))
 
 
 def _check_pipelines(file: ExperimentFile) -> None:
@@ -190,117 +179,91 @@ def _check_pipelines(file: ExperimentFile) -> None:
     for path, named in tables:
         for name, line in named.items():
             if "$" in line:
-                raise ShapeError("expected a line without $names, which belong into rows", (*path, name))
+                raise EntryError("expected a line without $names, which belong into rows", (*path, name))
             try:
                 chain_of(line, named)
             except LineError as error:
                 raise file.line_error(error, (*path, name), line) from error
 
 
-def _check_models(file: ExperimentFile) -> None:
-    for name, line in file.study.models.items():
-        try:
-            expanded(name, line, file.vary)
-        except VariableError as error:
-            raise ShapeError(str(error), ("models", name)) from error
-    file.models()
-
-
 def _check_tables(file: ExperimentFile) -> None:
     study = file.study
     if not study.table:
-        raise ShapeError("expected a table or more, found none", ("table",))
+        raise EntryError("expected a table or more, found none", ("table",))
     for place, name in _twice([table.name for table in study.table]):
-        raise ShapeError(f"expected each name once, found {name} again", ("table", place, "name"))
+        raise EntryError(f"expected each name once, found {name} again", ("table", place, "name"))
     known = [entry.name for entry in study.collection if entry.instead_of is None and entry.measured] or [
         entry.name for entry in study.collection
     ]
     for place, table in enumerate(study.table):
         path: KeyPath = ("table", place)
         if not NAME.fullmatch(table.name):
-            raise ShapeError("expected letters, digits, - and _", (*path, "name"))
+            raise EntryError("expected letters, digits, - and _", (*path, "name"))
         for number, name in enumerate(table.collections):
             if name not in known:
-                raise ShapeError(
-                    unknown("a collection that is no stand-in", name, known), (*path, "collections", number)
-                )
+                wrong = unknown("a collection that is no stand-in", name, known)
+                raise EntryError(wrong, (*path, "collections", number))
         _check_measures(table, path)
-        _check_choice(file, table, path)
+        if table.kind == records.CHOSEN:
+            others = [other for other in study.table if other.kind == records.COMPARISON]
+            tables = [other.name for other in others if other.columns == "measures"]
+            if table.of is None:
+                raise EntryError('expected a key "of", because the table is of the kind chosen, found none', path)
+            if table.of not in tables:
+                raise EntryError(unknown("a table with a column for each measure", table.of, tables), (*path, "of"))
         _check_rows(file, table, path)
 
 
 def _check_measures(table: TableEntry, path: KeyPath) -> None:
-    if not table.measures and table.kind not in (GRADES, CHOSEN, *OF_DATA):
-        raise ShapeError('expected a key "measures" with one measure or more, found none', path)
+    if not table.measures and table.kind not in (records.GRADES, records.CHOSEN, *records.OF_DATA):
+        raise EntryError('expected a key "measures" with one measure or more, found none', path)
     for number, measure in enumerate(table.measures):
         try:
-            parse_measure(measure_on(measure, 1))
+            parse_measure(records.measure_on(measure, 1))
         except RankwellError as error:
-            raise ShapeError(str(error), (*path, "measures", number)) from error
-    if table.kind == DEPTHS and not table.depths:
-        raise ShapeError('expected a key "depths", because the table is of the kind depths, found none', path)
-    if table.columns == "collections" and (len(table.measures) != 1 or table.kind != COMPARISON):
-        raise ShapeError('expected one measure where the columns are "collections"', (*path, "measures"))
-
-
-def _check_choice(file: ExperimentFile, table: TableEntry, path: KeyPath) -> None:
-    """Check a table that takes the best row of another one."""
-    if table.kind != CHOSEN:
-        return
-    known = [other.name for other in file.study.table if other.kind == COMPARISON and other.columns == "measures"]
-    if table.of is None:
-        raise ShapeError('expected a key "of", because the table is of the kind chosen, found none', path)
-    if table.of not in known:
-        raise ShapeError(unknown("a table with a column for each measure", table.of, known), (*path, "of"))
+            raise EntryError(str(error), (*path, "measures", number)) from error
+    if table.kind == records.DEPTHS and not table.depths:
+        raise EntryError('expected a key "depths", because the table is of the kind depths, found none', path)
+    if table.columns == "collections" and (len(table.measures) != 1 or table.kind != records.COMPARISON):
+        raise EntryError('expected one measure where the columns are "collections"', (*path, "measures"))
 
 
 def _check_rows(file: ExperimentFile, table: TableEntry, path: KeyPath) -> None:
     names: list[str] = []
     for written, line in table.rows.items():
         at = (*path, "rows", written)
-        try:
-            rows = expanded(written, line, file.vary)
-        except VariableError as error:
-            raise ShapeError(str(error), at) from error
+        rows = records.expanded(written, line, file.vary, at)
         _check_chains(file, table, rows, at)
         names += [row.name for row in rows]
-    rowless = table.kind in (CHOSEN, *OF_DATA)
+    rowless = table.kind in (records.CHOSEN, *records.OF_DATA)
     if rowless == bool(names):
         expected = f"no rows, because the table is of the kind {table.kind}" if rowless else "a row or more"
-        raise ShapeError(f"expected {expected}, found {'some' if rowless else 'none'}", (*path, "rows"))
+        raise EntryError(f"expected {expected}, found {'some' if rowless else 'none'}", (*path, "rows"))
     for _, name in _twice(names):
-        raise ShapeError(f"expected each row once, found {name} again", (*path, "rows"))
+        raise EntryError(f"expected each row once, found {name} again", (*path, "rows"))
     if table.baseline not in (None, NONE, *names):
-        raise ShapeError(unknown("a row", str(table.baseline), names), (*path, "baseline"))
+        raise EntryError(unknown("a row", str(table.baseline), names), (*path, "baseline"))
     if table.share and table.baseline == NONE:
-        raise ShapeError("expected a baseline that rows have a share of, found none", (*path, "baseline"))
+        raise EntryError("expected a baseline that rows have a share of, found none", (*path, "baseline"))
     for number, name in enumerate(table.optional):
         if name not in table.rows and name != "*":
-            raise ShapeError(unknown('a row, or "*" for all', name, table.rows), (*path, "optional", number))
+            raise EntryError(unknown('a row, or "*" for all', name, table.rows), (*path, "optional", number))
 
 
 def _check_chains(file: ExperimentFile, table: TableEntry, rows: Sequence[Row], at: KeyPath) -> None:
     """Check that lines can be parsed, and fit the kind of the table."""
     for row in rows:
         chain = file.chain(table, row)
-        if table.kind == DEPTHS and not any(step.kind in RERANK for step in chain[1:]):
-            raise ShapeError("expected a line that re-ranks, because the table is of the kind depths", at)
+        if table.kind == records.DEPTHS and not any(step.kind in RERANK for step in chain[1:]):
+            raise EntryError("expected a line that re-ranks, because the table is of the kind depths", at)
         if table.x is not None:
             try:
                 float(row.values[table.x])
             except KeyError:
-                raise ShapeError(f"expected ${table.x} in every row, because it is the x of the figure", at) from None
+                raise EntryError(f"expected ${table.x} in every row, because it is the x of the figure", at) from None
             except ValueError:
                 found = f'"{row.values[table.x]}"'
-                raise ShapeError(f"expected numbers for ${table.x}, the x of the figure, found {found}", at) from None
-
-
-def _check_budgets(file: ExperimentFile) -> None:
-    for name, budget in file.study.budget.items():
-        for variable in budget.vary:
-            if variable not in file.study.vary:
-                path = ("budget", name, "vary", variable)
-                raise ShapeError(unknown("a variable of [vary]", variable, file.study.vary), path)
+                raise EntryError(f"expected numbers for ${table.x}, the x of the figure, found {found}", at) from None
 
 
 def _twice(names: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -312,29 +275,21 @@ def _twice(names: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def study_schema() -> dict[str, Any]:
     """The JSON Schema of study files, made from the same records that read them."""
-    schema = STUDY.schema()
+    schema = records.record_schema(Study)
+    steps = "\n".join(["Steps with | between them.", *map(_hint, STEPS.values())])
+    makers, trainers = ([_hint(kind) for kind in RECIPES.values() if kind.trains == trains] for trains in (False, True))
+    recipes = "\n".join(["Pairs | training. Pairs (one step or several):", *makers, "Training:", *trainers])
     rows = schema["properties"]["table"]["items"]["properties"]["rows"]
-    rows["additionalProperties"]["description"] = _steps()
-    schema["properties"]["pipelines"]["additionalProperties"]["description"] = _steps()
-    schema["properties"]["models"]["additionalProperties"]["description"] = _recipes()
-    return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "A Rankwell study",
-        **schema,
-    }
+    for lines, hint in (
+        (rows, steps),
+        (schema["properties"]["pipelines"], steps),
+        (schema["properties"]["models"], recipes),
+    ):
+        lines["additionalProperties"]["description"] = hint
+    return {"$schema": "http://json-schema.org/draft-07/schema#", "title": "A Rankwell study", **schema}
 
 
-def _steps() -> str:
-    """All steps with their settings, for the editor's hint at a line."""
-    return "\n".join(["Steps with | between them.", *(_hint(kind) for kind in STEPS.values())])
-
-
-def _recipes() -> str:
-    """All pairs and trainers with their settings, for the editor's hint."""
-    pairs, training = ([_hint(kind) for kind in RECIPES.values() if kind.part == part] for part in (PAIRS, TRAINING))
-    return "\n".join(["Pairs | training. Pairs (one step or several):", *pairs, "Training:", *training])
-
-
-def _hint(kind: StepKind | RecipeKind) -> str:
-    settings = ", ".join(parameter.name for parameter in kind.parameters)
+def _hint(kind: LineKind) -> str:
+    """A step with its settings, for the editor's hint at a line."""
+    settings = ", ".join(kind.parameters)
     return f"{kind.name}({settings}): {kind.about}" if settings else f"{kind.name}: {kind.about}"

@@ -1,95 +1,120 @@
-"""The content of a study file; rows with variables such as `$model` become several rows."""
+"""The content of a study file, read and checked by the types of its records; rows with variables expand to several."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from types import UnionType
+from typing import Any, NewType, get_args, get_origin, get_type_hints
 
-from rankwell.core import Judgments, RankwellError
+from rankwell.core.errors import shown
+from rankwell.evaluation import parse_measure
+from rankwell.evaluation.evaluation import POLICIES
 from rankwell.evaluation.significance import CORRECTIONS, MARKS, TESTS
-from rankwell.evaluation.unjudged import POLICIES
-from rankwell.studies.file.values import (
-    COUNT,
-    FLAG,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    ListOf,
-    Record,
-    Scalar,
-    TableOf,
-    key,
-    one_of,
-    unknown,
-)
+from rankwell.studies.file.errors import EntryError, KeyPath, unknown
 
-if TYPE_CHECKING:
-    from rankwell.judging.grades import Grades
-    from rankwell.judging.labels import LabelRules, Labels
+Variable = NewType("Variable", str)  # a text or a number; kept as text, because it will be put into a line
+PLAIN = {  # what a type is called, in errors and in JSON
+    str: ("text", "string"),
+    bool: ("true or false", "boolean"),
+    int: ("a whole number", "integer"),
+    float: ("a number", "number"),
+}
+
+
+def key(about: str, default: Any = MISSING, *, choices: Iterable[str] = (), least: int | None = None) -> Any:
+    """A field of a record: its description, default, and the values that it may have."""
+    metadata = {"about": about, "choices": tuple(choices), "least": least}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def read_record(kind: type[Any], value: Any, path: KeyPath = ()) -> Any:
+    """A table of the file as a record; an `EntryError` for an unknown or a missing key, or a wrong value."""
+    if not isinstance(value, dict):
+        raise EntryError(f"expected a table, found {shown(value)}", path)
+    known = {part.name: part for part in fields(kind)}
+    for name in value:
+        if name not in known:
+            raise EntryError(unknown("a key", name, known), (*path, name))
+    for name, part in known.items():
+        if name not in value and _is_needed(part):
+            raise EntryError(f'expected a key "{name}" ({part.metadata["about"]}), found none', path)
+    hints = get_type_hints(kind)
+    return kind(**{name: _read(hints[name], part, (*path, name), known[name]) for name, part in value.items()})
+
+
+def _is_needed(part: Any) -> bool:
+    return part.default is MISSING and part.default_factory is MISSING
+
+
+def _read(hint: Any, value: Any, path: KeyPath, declared: Any) -> Any:
+    """A value of this type; `declared` is the field that it belongs to."""
+    container, inner = get_origin(hint), (get_args(hint) or (hint,))[0]
+    if is_dataclass(hint):
+        return read_record(hint, value, path)  # type: ignore[arg-type]  # a class
+    if container is UnionType:
+        return _read(inner, value, path, declared)
+    if container is tuple:
+        if not isinstance(value, list):
+            raise EntryError(f"expected a list in [ ], found {shown(value)}", path)
+        return tuple(_read(inner, part, (*path, place), declared) for place, part in enumerate(value))
+    if container is Mapping:
+        if not isinstance(value, dict):
+            raise EntryError(f"expected a table of names with values, found {shown(value)}", path)
+        return {name: _read(get_args(hint)[1], part, (*path, name), declared) for name, part in value.items()}
+    return _read_plain(hint, value, path, declared)
+
+
+def _read_plain(hint: Any, value: Any, path: KeyPath, declared: Any) -> Any:
+    if hint is Variable:
+        if type(value) not in (str, int, float):
+            raise EntryError(f"expected a text or a number, found {shown(value)}", path)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    value = float(value) if hint is float and type(value) is int else value
+    called, choices, least = PLAIN[hint][0], declared.metadata["choices"], declared.metadata["least"]
+    if type(value) is not hint:
+        raise EntryError(f"expected {called}, found {shown(value)}", path)
+    if choices and value not in choices:
+        raise EntryError(unknown("one of", value, choices), path)
+    if least is not None and not value >= least:
+        raise EntryError(f"expected {called} from {least:g}, found {shown(value)}", path)
+    return value
+
+
+def record_schema(kind: type[Any]) -> dict[str, Any]:
+    """The JSON Schema of a record."""
+    hints = get_type_hints(kind)
+    properties = {
+        part.name: {**_schema(hints[part.name], part), "description": part.metadata["about"]} for part in fields(kind)
+    }
+    needed = [part.name for part in fields(kind) if _is_needed(part)]
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return schema | ({"required": needed} if needed else {})
+
+
+def _schema(hint: Any, declared: Any) -> dict[str, Any]:
+    container, inner = get_origin(hint), (get_args(hint) or (hint,))[0]
+    if is_dataclass(hint):
+        return record_schema(hint)  # type: ignore[arg-type]  # a class
+    if container is UnionType:
+        return _schema(inner, declared)
+    if container is tuple:
+        return {"type": "array", "items": _schema(inner, declared)}
+    if container is Mapping:
+        return {"type": "object", "additionalProperties": _schema(get_args(hint)[1], declared)}
+    if hint is Variable:
+        return {"type": ["string", "number"]}
+    choices, least = declared.metadata["choices"], declared.metadata["least"]
+    bounds = ({"enum": list(choices)} if choices else {}) | ({} if least is None else {"minimum": least})
+    return {"type": PLAIN[hint][1]} | bounds
 
 
 ORIGINAL, SPARSE, LIBERAL, STRICT, GRADED = LABEL_SETS = ("original", "sparse", "liberal", "strict", "graded")
-LEAST = {LIBERAL: 1, STRICT: 2}  # the grade that counts as relevant, where the grades of single people are not known
-
-
-def labelled(judgments: Judgments, labels: str, grades: Path | None = None, assessors: int = 3) -> Judgments:
-    """The judgments as a label set has them.
-
-    `original`: unchanged. `sparse`: one relevant document a query, the best, and no other judgment, as in MS MARCO.
-    `liberal` and `strict`: relevant or not, by the majority of the single grades in the file `grades`, or without
-    one by the grade that there is (1 or more, 2 or more). `graded`: the ceiled median of the single grades.
-    """
-    if labels == SPARSE:
-        return _sparse(judgments)
-    if labels == ORIGINAL or (grades is None and labels == GRADED):
-        return judgments
-    if grades is None:
-        least = LEAST[labels]
-        return Judgments((qid, docno, int(grade >= least)) for qid, docno, grade in judgments.rows())
-    return _of_people(judgments, labels, grades, assessors)
-
-
-def _sparse(judgments: Judgments) -> Judgments:
-    rows = []
-    for qid, grades in judgments.items():
-        docno, grade = max(grades.items(), key=lambda item: (item[1], item[0]))
-        if grade > 0:
-            rows.append((qid, docno, 1))
-    return Judgments(rows)
-
-
-@dataclass(frozen=True)
-class People:
-    """The grades of single assessors, and the labels made from them."""
-
-    grades: Grades
-    rules: LabelRules
-    labels: Labels
-
-
-def grades_of_people(judgments: Judgments, grades: Path, assessors: int) -> People:
-    """Labels from the grades of single assessors by the re-assessment study's rules; `judgments` settle ties."""
-    from rankwell.judging.grades import Grades, gather
-    from rankwell.judging.labels import LabelRules, make_labels, thresholds_of
-
-    found = gather(grades)
-    rules = LabelRules(lowest=found.lowest, thresholds=thresholds_of(found.lowest, found.highest), assessors=assessors)
-    # A grade below 0 means "I can't tell".
-    told = Grades.of(row._replace(grade=None) if (row.grade or 0) < 0 else row for row in found.grades.rows())
-    return People(told, rules, make_labels(told, judgments, rules, confirmed=False))
-
-
-def _of_people(judgments: Judgments, labels: str, grades: Path, assessors: int) -> Judgments:
-    sets = grades_of_people(judgments, grades, assessors).labels.sets
-    if labels not in sets:
-        raise RankwellError(f"{grades}: expected grades for the label set {labels}, found {', '.join(sets)}")
-    return sets[labels]
-
-
 COMPARISON, DEPTHS, GRADES, FRONTIER, CHOSEN, LABELS, LABEL_TESTS, ASSESSORS, PAIRS = TABLE_KINDS = (
     "comparison", "depths", "grades", "frontier", "chosen", "labels", "label-tests", "assessors", "pairs",
 )  # fmt: skip
@@ -103,81 +128,81 @@ MATCH_RATIO = "MatchRatio"  # a measure that needs the size of the collection
 class CollectionEntry:
     """A collection of the study, or a replacement for one."""
 
-    name: str = key(TEXT, "what tables call it")
-    source: str = key(TEXT, "a folder below --data, a path with / in it, irds:NAME, or rankwell:python")
-    instead_of: str | None = key(TEXT, 'the collection that it stands in for where that is not here, or "any"', None)
-    split: str | None = key(TEXT, "which judgments: test, dev, train, full, or several: validation+test", None)
-    fields: Mapping[str, str] = key(TableOf(TEXT), "the study's names of fields = the collection's own", {})
-    pipelines: Mapping[str, str] = key(TableOf(TEXT), "pipelines that are others on this collection", {})
-    labels: str = key(one_of(*LABEL_SETS), "the judgments as a label set has them (re-assessment study)", "original")
-    grades: str | None = key(TEXT, "the file of single people's grades, in the collection's folder, for labels", None)
-    assessors: int = key(COUNT, "how many people must have graded a query, for labels", 3)
-    train: str | None = key(TEXT, "the judgments that models are trained on: train", None)
-    held_back: float = key(NUMBER, "without these: the share of queries that are trained on and not measured", 0.0)
-    measured: bool = key(FLAG, "false: no table is made of it, models are trained on it: labelled(from='NAME')", True)
-    whole: bool = key(FLAG, "no budget takes documents away, because a stored run needs them", False)
-    about: str = key(TEXT, "what a reader should know of it", "")
+    name: str = key("what tables call it")
+    source: str = key("a folder below --data, a path with / in it, irds:NAME, or rankwell:python")
+    instead_of: str | None = key('the collection that it stands in for where that is not here, or "any"', None)
+    split: str | None = key("which judgments: test, dev, train, full, or several: validation+test", None)
+    fields: Mapping[str, str] = key("the study's names of fields = the collection's own", {})
+    pipelines: Mapping[str, str] = key("pipelines that are others on this collection", {})
+    labels: str = key("the judgments as a label set has them (re-assessment study)", "original", choices=LABEL_SETS)
+    grades: str | None = key("the file of single people's grades, in the collection's folder, for labels", None)
+    assessors: int = key("how many people must have graded a query, for labels", 3, least=1)
+    train: str | None = key("the judgments that models are trained on: train", None)
+    held_back: float = key("without these: the share of queries that are trained on and not measured", 0.0)
+    measured: bool = key("false: no table is made of it, models are trained on it: labelled(from='NAME')", True)
+    whole: bool = key("no budget takes documents away, because a stored run needs them", False)
+    about: str = key("what a reader should know of it", "")
 
 
 @dataclass(frozen=True)
 class Budget:
     """Limits that make a study smaller."""
 
-    queries: int | None = key(COUNT, "at most so many judged queries of each collection, drawn by the seed", None)
-    documents: int | None = key(COUNT, "at most so many documents: the judged ones, then others by the seed", None)
-    training: int | None = key(COUNT, "train on at most so many queries, drawn by the seed", None)
-    vary: Mapping[str, tuple[str, ...]] = key(TableOf(ListOf(Scalar())), "shorter lists of what varies", {})
+    queries: int | None = key("at most so many judged queries of each collection, drawn by the seed", None, least=1)
+    documents: int | None = key("at most so many documents: the judged ones, then others by the seed", None, least=1)
+    training: int | None = key("train on at most so many queries, drawn by the seed", None, least=1)
+    vary: Mapping[str, tuple[Variable, ...]] = key("shorter lists of what varies", {})
 
 
 @dataclass(frozen=True)
 class TableEntry:
     """A table of the report, and its figure."""
 
-    name: str = key(TEXT, "a short name of its own, for links")
-    title: str = key(TEXT, "what stands above it")
-    rows: Mapping[str, str] = key(TableOf(TEXT), "row = pipeline; $names are what varies", {})
-    measures: tuple[str, ...] = key(ListOf(TEXT), "nDCG@10, RR@10, R@100, AUC, ...", ())
-    kind: str = key(one_of(*TABLE_KINDS), "what is made of the rows", COMPARISON)
-    about: str = key(TEXT, "what is asked", "")
-    after: str = key(TEXT, "the table or figure of the study that it follows", "")
-    collections: tuple[str, ...] = key(ListOf(TEXT), "which collections; all by default", ())
-    columns: str = key(one_of("measures", "collections"), "what the columns are", "measures")
-    baseline: str | None = key(TEXT, 'the row that others are compared with; the first by default, or "none"', None)
-    of: str | None = key(TEXT, "the table whose best row is taken (kind chosen)", None)
-    part: str = key(one_of(*PARTS), "measure only these of the queries", ALL)
-    unjudged: str = key(one_of(*POLICIES), "what becomes of unjudged documents", "zero")
-    optional: tuple[str, ...] = key(ListOf(TEXT), "rows that are left out where a field or model is missing", ())
-    depths: tuple[int, ...] = key(ListOf(COUNT), "how deep to re-rank (kind depths)", ())
-    depth: int = key(COUNT, "how deep to look (kind grades)", 10)
-    x: str | None = key(TEXT, "draw the measures over this variable", None)
-    speed: bool = key(FLAG, "add pairs, seconds, pairs a second, parameters and megabytes", False)
-    share: bool = key(FLAG, "add the share of the baseline's first measure, and how many times as fast a row is", False)
-    published: Mapping[str, Mapping[str, float]] = key(
-        TableOf(TableOf(NUMBER)), "row = {column = figure}, from a publication", {}
-    )
-    published_on: str = key(TEXT, "the data of the published figures", "")
-    differences: str = key(TEXT, "why ours may differ", "")
+    name: str = key("a short name of its own, for links")
+    title: str = key("what stands above it")
+    rows: Mapping[str, str] = key("row = pipeline; $names are what varies", {})
+    measures: tuple[str, ...] = key("nDCG@10, RR@10, R@100, AUC, ...", ())
+    kind: str = key("what is made of the rows", COMPARISON, choices=TABLE_KINDS)
+    about: str = key("what is asked", "")
+    after: str = key("the table or figure of the study that it follows", "")
+    collections: tuple[str, ...] = key("which collections; all by default", ())
+    columns: str = key("what the columns are", "measures", choices=("measures", "collections"))
+    baseline: str | None = key('the row that others are compared with; the first by default, or "none"', None)
+    of: str | None = key("the table whose best row is taken (kind chosen)", None)
+    part: str = key("measure only these of the queries", ALL, choices=PARTS)
+    unjudged: str = key("what becomes of unjudged documents", "zero", choices=POLICIES)
+    optional: tuple[str, ...] = key("rows that are left out where a field or model is missing", ())
+    depths: tuple[int, ...] = key("how deep to re-rank (kind depths)", (), least=1)
+    depth: int = key("how deep to look (kind grades)", 10, least=1)
+    x: str | None = key("draw the measures over this variable", None)
+    speed: bool = key("add pairs, seconds, pairs a second, parameters and megabytes", False)
+    share: bool = key("add the share of the baseline's first measure, and how many times as fast a row is", False)
+    published: Mapping[str, Mapping[str, float]] = key("row = {column = figure}, from a publication", {})
+    published_on: str = key("the data of the published figures", "")
+    differences: str = key("why ours may differ", "")
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings of the measures' columns."""
+        return tuple(name if name == MATCH_RATIO else str(parse_measure(name)) for name in self.measures)
 
 
 @dataclass(frozen=True)
 class Study:
     """The content of a study file."""
 
-    title: str = key(TEXT, "what the study is called")
-    collection: tuple[CollectionEntry, ...] = key(ListOf(Record(CollectionEntry)), "the collections")
-    table: tuple[TableEntry, ...] = key(ListOf(Record(TableEntry)), "the tables to make")
-    about: str = key(TEXT, "what is asked and why", "")
-    seed: int = key(WHOLE, "of everything that is drawn", 0)
-    test: str = key(one_of(*TESTS), "the paired test", "t")
-    correction: str = key(one_of(*CORRECTIONS), "for many comparisons", "holm")
-    marks: str = key(one_of(*MARKS), "how significance is marked", "stars")
-    vary: Mapping[str, tuple[str, ...]] = key(TableOf(ListOf(Scalar())), "name = values; $name stands for each", {})
-    pipelines: Mapping[str, str] = key(TableOf(TEXT), "names that lines may begin with", {})
-    models: Mapping[str, str] = key(TableOf(TEXT), "models that the study trains: name = pairs | training", {})
-    budget: Mapping[str, Budget] = key(TableOf(Record(Budget)), "smaller versions of the study, by name", {})
-
-
-STUDY = Record(Study)
+    title: str = key("what the study is called")
+    collection: tuple[CollectionEntry, ...] = key("the collections")
+    table: tuple[TableEntry, ...] = key("the tables to make")
+    about: str = key("what is asked and why", "")
+    seed: int = key("of everything that is drawn", 0, least=0)
+    test: str = key("the paired test", "t", choices=TESTS)
+    correction: str = key("for many comparisons", "holm", choices=CORRECTIONS)
+    marks: str = key("how significance is marked", "stars", choices=MARKS)
+    vary: Mapping[str, tuple[Variable, ...]] = key("name = values; $name stands for each", {})
+    pipelines: Mapping[str, str] = key("names that lines may begin with", {})
+    models: Mapping[str, str] = key("models that the study trains: name = pairs | training", {})
+    budget: Mapping[str, Budget] = key("smaller versions of the study, by name", {})
 
 
 def measure_on(name: str, documents: int) -> str:
@@ -187,10 +212,6 @@ def measure_on(name: str, documents: int) -> str:
 
 VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 MOST_ROWS = 1000
-
-
-class VariableError(RankwellError):
-    """A row with wrong variables."""
 
 
 @dataclass(frozen=True)
@@ -203,26 +224,24 @@ class Row:
     written: str = ""  # the name in the file
 
 
-def expanded(name: str, line: str, vary: Mapping[str, Sequence[str]]) -> list[Row]:
-    """A row for each combination of its variables' values, the last variable changing fastest."""
-    used = list(dict.fromkeys(VARIABLE.findall(name) + VARIABLE.findall(line)))
+def expanded(name: str, line: str, vary: Mapping[str, Sequence[str]], path: KeyPath = ()) -> list[Row]:
+    """A row for each combination of its variables' values, the last variable changing fastest; `path` is for errors."""
+    named = VARIABLE.findall(name)
+    used = list(dict.fromkeys(named + VARIABLE.findall(line)))
     for variable in used:
         if variable not in vary:
-            raise VariableError(unknown("a variable of [vary]", variable, vary))
-        if variable not in VARIABLE.findall(name) and len(vary[variable]) > 1:
-            raise VariableError(f"expected ${variable} in the row's name too, because every row needs its own name")
-    count = 1
-    for variable in used:
-        count *= len(vary[variable])
+            raise EntryError(unknown("a variable of [vary]", variable, vary), path)
+        if variable not in named and len(vary[variable]) > 1:
+            raise EntryError(f"expected ${variable} in the row's name too, because every row needs its own name", path)
+    count = math.prod(len(vary[variable]) for variable in used)
     if count > MOST_ROWS:
-        raise VariableError(f"expected at most {MOST_ROWS:,} rows, found {count:,} combinations")
+        raise EntryError(f"expected at most {MOST_ROWS:,} rows, found {count:,} combinations", path)
     rows = []
     for chosen in itertools.product(*(vary[variable] for variable in used)):
         values = dict(zip(used, chosen, strict=True))
-        rows.append(Row(filled(name, values), filled(line, values), values, name))
+        rows.append(Row(_filled(name, values), _filled(line, values), values, name))
     return rows
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
-    """The text with its variables replaced by their values."""
+def _filled(text: str, values: Mapping[str, str]) -> str:
     return VARIABLE.sub(lambda found: values[found[1]], text)

@@ -30,8 +30,8 @@ def described(file: ExperimentFile) -> Iterator[str]:
         yield from (f"model {row.name}: {' '.join(row.line.split())}" for row in expanded(name, line, file.vary))
     for name, budget in study.budget.items():
         sizes = {"queries": budget.queries, "documents": budget.documents}
-        told = ", ".join(f"at most {size:,} {what}" for what, size in sizes.items() if size)
-        yield f"budget {name}: {told or 'less that varies'}"
+        limits = ", ".join(f"at most {size:,} {what}" for what, size in sizes.items() if size)
+        yield f"budget {name}: {limits or 'less that varies'}"
     for table in study.table:
         yield ""
         after = f" (after {table.after})" if table.after else ""
@@ -91,25 +91,25 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any], *, everythi
 
 def remarks(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     """Warnings about the comparison: different studies, data or versions."""
-    found = [
+    different = [
         f"the {name} differs: {first.get(name)} and {second.get(name)}"
         for name in ("study", "budget", "seed")
         if first.get(name) != second.get(name)
     ]
     names = sorted(first["data"].keys() | second["data"].keys())
-    found += [f"the data differ: {name}" for name in names if first["data"].get(name) != second["data"].get(name)]
+    different += [f"the data differ: {name}" for name in names if first["data"].get(name) != second["data"].get(name)]
     for name in sorted(first["versions"].keys() | second["versions"].keys()):
         one, other = first["versions"].get(name), second["versions"].get(name)
         if one != other:
-            found.append(f"{name} was {one or 'not there'}, then {other or 'not there'}")
-    return found
+            different.append(f"{name} was {one or 'not there'}, then {other or 'not there'}")
+    return different
 
 
 def _figures(numbers: Mapping[str, Any]) -> dict[tuple[str, str, str, str], float]:
-    found = {}
+    figures = {}
     for table in numbers["tables"]:
         for row in table["rows"]:
             for column, figure in row["figures"].items():
                 if figure.get("value") is not None:
-                    found[table["table"], table["collection"], row["row"], column] = float(figure["value"])
-    return found
+                    figures[table["table"], table["collection"], row["row"], column] = float(figure["value"])
+    return figures

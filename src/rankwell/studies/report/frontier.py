@@ -4,38 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from shlex import quote
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import urlencode
 
 from rankwell.core.parameters import parameters
 from rankwell.evaluation import parse_measure
+from rankwell.report.pictures import Line, lines
 from rankwell.retrieve import BM25
 from rankwell.studies.file.study import TableEntry
-from rankwell.studies.plan.cells import CellStore
-from rankwell.studies.plan.data import Chosen
+from rankwell.studies.plan.cells import SHORT
+from rankwell.studies.plan.collections import Chosen
 from rankwell.studies.plan.plan import PlannedRow
-from rankwell.studies.report.figures import Curve, Drawing, Figure, Lines, ResultRow, ResultTable
-from rankwell.studies.report.measured import SIZE, Measured, blank, figure_of, once, size_of, trained_folder
+from rankwell.studies.report.finished import SIZE, Drawing, Figure, FinishedStudy, ResultRow, ResultTable, result_table
 from rankwell.studies.run.jobs import INDEX
-from rankwell.studies.steps import Bm25, Chain, CrossEncoderStep, Cut, DenseStep, Fuse, Rm3, Step
-from rankwell.studies.steps.dense import vectors_name
+from rankwell.studies.steps import Chain, Step, all_steps
+from rankwell.studies.steps.kinds import CROSS_ENCODER, CUT, FEEDBACK, FUSE, VECTORS, WORDS, vectors_name
 
 LATENCIES = ("p50 ms", "p95 ms", "p99 ms")
 P95 = "p95 ms"
 ENCODED = ("model", "precision", "pooling", "document")  # settings that vectors depend on
-
-
-@dataclass(frozen=True)
-class Frontier:
-    """Rows with quality and latency, the picture, and the advice."""
-
-    columns: tuple[str, ...]
-    rows: tuple[ResultRow, ...]
-    drawings: tuple[Drawing, ...]
-    notes: tuple[str, ...]
-    advice: str = ""
+Options = list[tuple[str, object]]
 
 
 @dataclass(frozen=True)
@@ -47,17 +39,18 @@ class Recommendation:
     milliseconds: float
     chain: Chain
     index: str = "INDEX"
+    models: Mapping[str, str] = field(default_factory=dict)  # folders of models that the study trained
 
     @property
     def search(self) -> str:
         """The command line of `rankwell search` for this pipeline."""
-        return _joined(f"rankwell search {quote(self.index)} WORDS", *(f"--{n} {_told(v)}" for n, v in self._options))
+        return " ".join([f"rankwell search {quote(self.index)} WORDS", *(_option(*of) for of in self._options)])
 
     @property
     def serve(self) -> str:
         """The command line of `rankwell serve` for this pipeline."""
         model = dict(self._options).get("rerank")
-        return _joined(f"rankwell serve {quote(self.index)}", f"--rerank {_told(model)}" if model else "")
+        return f"rankwell serve {quote(self.index)}" + (f" {_option('rerank', model)}" if model else "")
 
     @property
     def request(self) -> str:
@@ -68,39 +61,17 @@ class Recommendation:
     @property
     def before(self) -> str:
         """The commands that another index needs first."""
-        steps = [*self.chain, *(inner for step in self.chain for line in step.beside for inner in line)]
-        dense = [step for step in steps if step.kind == DenseStep.name]
-        told = (_joined(*(f"--{name} {_told(step[name])}" for name in ENCODED if step[name])) for step in dense)
-        return "; ".join(dict.fromkeys(f"rankwell encode INDEX {options}" for options in told))
+        commands = []
+        for step in all_steps(self.chain):
+            if step.kind == VECTORS:
+                given = {**step.settings, "model": self.models.get(step["model"], step["model"])}
+                options = " ".join(_option(name, given[name]) for name in ENCODED if given[name])
+                commands.append(f"rankwell encode INDEX {options}")
+        return "; ".join(dict.fromkeys(commands))
 
     @property
-    def _options(self) -> list[tuple[str, object]]:
-        return serving(self.chain)
-
-
-def frontier_table(
-    rows: Sequence[PlannedRow],
-    quality: Mapping[str, Mapping[str, Figure]],
-    store: CellStore,
-    measure: str,
-    limit: float | None = None,
-) -> Frontier:
-    """Quality and latency of all rows; those that no other row beats in both are the frontier."""
-    made: list[ResultRow] = []
-    for row in rows:
-        cell = row.latency or ""
-        times = store.record(cell)["milliseconds"]
-        told = {name: Figure(times[name.split()[0]], cell[:20], digits=1) for name in LATENCIES}
-        made.append(ResultRow(row.row.name, row.row.line, {**quality[row.row.name], **told}, row.row.values))
-    best = on_frontier({row.name: (row.figures[measure].value, row.figures[P95].value) for row in made})
-    notes = (f"on the frontier (nothing is both better and quicker): {', '.join(best)}",)
-    said = ""
-    if limit is not None:
-        chains = {row.row.name: row.chain for row in rows}
-        found = recommended(made, chains, measure, limit)
-        index = store.path(store.record(rows[0].place.key)["parents"][0]) / INDEX
-        said = advice(found and replace(found, index=str(index)), measure, limit)
-    return Frontier((measure, *LATENCIES, *SIZE), tuple(made), (_drawing(made, best, measure),), notes, said)
+    def _options(self) -> Options:
+        return serving(self.chain, self.models)
 
 
 def advice(found: Recommendation | None, measure: str, limit: float) -> str:
@@ -137,57 +108,52 @@ def recommended(
     return Recommendation(best.name, best.figures[measure].value, best.figures[P95].value, chains[best.name])
 
 
-def serving(chain: Chain) -> list[tuple[str, object]]:
-    """The options of `rankwell search`, of `rankwell rank` and of the REST API that ask for a line."""
-    options: list[tuple[str, object]] = []
+def serving(chain: Chain, models: Mapping[str, str] = MappingProxyType({})) -> Options:
+    """The options of `rankwell search`, of `rankwell rank` and of the REST API that ask for a line.
+
+    `models`: the folders of the models that the study trained.
+    """
+    options: Options = []
     cut = None
     for step in chain:
-        cut = step["k"] if step.kind == Cut.name else cut
-        options += OPTIONS[step.kind](step, cut) if step.kind in OPTIONS else []
+        cut = step["k"] if step.kind == CUT else cut
+        options += OPTIONS[step.kind](step, cut, models) if step.kind in OPTIONS else []
     return options
 
 
-def _of_bm25(step: Step, cut: int | None) -> list[tuple[str, object]]:  # noqa: ARG001 -- it begins
+def _of_bm25(step: Step, _cut: int | None, _models: Mapping[str, str]) -> Options:
     weights = ",".join(f"{name}={weight:g}" for name, weight in step.weights.items())
     others = [(name, f"{step[name]:g}") for name in ("k1", "b") if step[name] != parameters(BM25)[name].default]
     return [*([("weights", weights)] if weights else []), *others]
 
 
-def _of_dense(step: Step, cut: int | None) -> list[tuple[str, object]]:  # noqa: ARG001 -- it begins
-    return [("dense", True), ("vectors", vectors_name(step))]
-
-
-def _of_fusion(step: Step, cut: int | None) -> list[tuple[str, object]]:  # noqa: ARG001 -- it begins
+def _of_fusion(step: Step, _cut: int | None, models: Mapping[str, str]) -> Options:
     """Reciprocal rank fusion of BM25 and vectors as options of a hybrid search."""
-    inner = [one for line in step.beside for one in line if one.kind == DenseStep.name]
-    return [("hybrid", True), *(("vectors", vectors_name(one)) for one in inner[:1])]
+    inner = [one for line in step.beside for one in line if one.kind == VECTORS]
+    return [("hybrid", True), *(("vectors", vectors_name(one, models)) for one in inner[:1])]
 
 
-def _of_reranker(step: Step, cut: int | None) -> list[tuple[str, object]]:
+def _of_reranker(step: Step, cut: int | None, models: Mapping[str, str]) -> Options:
     depth = step["depth"] or cut
-    found: list[tuple[str, object]] = [("rerank", step["model"]), *([("depth", depth)] if depth else [])]
-    return found + [(name, step[name]) for name in ("passages", "aggregate", "precision", "document") if step[name]]
+    model = models.get(step["model"], step["model"])
+    others = [(name, step[name]) for name in ("passages", "aggregate", "precision", "document") if step[name]]
+    return [("rerank", model), *([("depth", depth)] if depth else []), *others]
 
 
-Options = Callable[[Step, int | None], list[tuple[str, object]]]
-OPTIONS: Mapping[str, Options] = MappingProxyType(
+OPTIONS: Mapping[str, Callable[[Step, int | None, Mapping[str, str]], Options]] = MappingProxyType(
     {
-        Bm25.name: _of_bm25,
-        Rm3.name: lambda _step, _cut: [("rm3", True)],
-        DenseStep.name: _of_dense,
-        Fuse.name: _of_fusion,
-        CrossEncoderStep.name: _of_reranker,
+        WORDS: _of_bm25,
+        FEEDBACK: lambda _step, _cut, _models: [("rm3", True)],
+        VECTORS: lambda step, _cut, models: [("dense", True), ("vectors", vectors_name(step, models))],
+        FUSE: _of_fusion,
+        CROSS_ENCODER: _of_reranker,
     }
 )
 
 
-def _told(value: object) -> str:
-    """A value for a command line; empty for a flag."""
-    return "" if value is True else quote(str(value))
-
-
-def _joined(*parts: str) -> str:
-    return " ".join(part.strip() for part in parts if part)
+def _option(name: str, value: object) -> str:
+    """An option of a command line; a flag has no value."""
+    return f"--{name}" if value is True else f"--{name} {quote(str(value))}"
 
 
 def _drawing(rows: Sequence[ResultRow], best: Sequence[str], measure: str) -> Drawing:
@@ -198,44 +164,51 @@ def _drawing(rows: Sequence[ResultRow], best: Sequence[str], measure: str) -> Dr
     points = {"frontier": [row for name in best for row in rows if row.name == name], **groups}
     curves = []
     for name, members in points.items():
-        ordered = sorted(members, key=lambda row: row.figures[P95].value)
-        x = tuple(row.figures[P95].value for row in ordered)
-        curves.append(Curve(name, x, tuple(row.figures[measure].value for row in ordered)))
+        ordered = sorted((row.figures[P95].value, row.figures[measure].value) for row in members)
+        curves.append(Line(name, [x for x, _ in ordered], [y for _, y in ordered]))
     title, x_axis = f"{measure} against latency", "95th percentile of a query's milliseconds"
-    return Lines("frontier", title, x_axis, measure, tuple(curves))
+    return partial(lines, curves, title=title, x=x_axis, y=measure)
 
 
 def _family(row: ResultRow) -> str:
     """A row's name with its varying numbers replaced by X."""
-    found = row.name
-    for value in row.values.values():
-        found = re.sub(rf"(?<![\w:.-]){value}(?![\w:.-])", "X", found) if value.isdecimal() else found
-    return found
+    family = row.name
+    for value in filter(str.isdecimal, row.values.values()):
+        family = re.sub(rf"(?<![\w:.-]){value}(?![\w:.-])", "X", family)
+    return family
 
 
 def quality_and_latency(
-    measured: Measured, table: TableEntry, chosen: Chosen, rows: Sequence[PlannedRow]
+    study: FinishedStudy, table: TableEntry, chosen: Chosen, rows: Sequence[PlannedRow]
 ) -> ResultTable:
-    """A table of quality and latency of every row, with advice on what to serve."""
-    found = measured.compared(table, rows)
-    name = str(parse_measure(table.measures[0]))
-    quality = {
-        row.row.name: {name: figure_of(found, row, name, measured.marks(table)), **size_of(measured, row)}
-        for row in rows
+    """A table of quality and latency of every row, with advice on what to serve.
+
+    The rows that no other row beats in both are the frontier.
+    """
+    compared, measure = study.compared(table, rows), str(parse_measure(table.measures[0]))
+    made: list[ResultRow] = []
+    for row in rows:
+        cell = row.latency or ""
+        times = study.store.record(cell)["milliseconds"]
+        figures = {measure: study.figure(compared, row, measure, table), **study.size(row)}
+        figures |= {name: Figure(times[name.split()[0]], cell[:SHORT], digits=1) for name in LATENCIES}
+        made.append(ResultRow(row.row.name, row.row.line, figures, row.row.values))
+    best = on_frontier({row.name: (row.figures[measure].value, row.figures[P95].value) for row in made})
+    notes = [f"on the frontier (nothing is both better and quicker): {', '.join(best)}"]
+    content: dict[str, Any] = {
+        "columns": (measure, *LATENCIES, *SIZE),
+        "rows": study.in_order(table, made),
+        "notes": [*notes, *compared.warnings(), *study.left_out(table, chosen)],
+        "drawings": (_drawing(made, best, measure),),
     }
-    served = [replace(row, chain=_with_folders(measured, row)) for row in rows]
-    told = frontier_table(served, quality, measured.store, name, measured.latency)
-    notes = [*told.notes, *found.warnings(), *measured.left_out(table, chosen)]
-    ordered = measured.in_order(table, told.rows)
-    empty = blank(table, chosen.name, found.queries)
-    made = replace(empty, columns=told.columns, rows=ordered, notes=once(notes))
-    return replace(made, drawings=told.drawings, advice=told.advice)
-
-
-def _with_folders(measured: Measured, row: PlannedRow) -> Chain:
-    """The row's line with the folders of the models that the study trained in place of their names."""
-    steps = []
-    for step in row.chain:
-        folder = trained_folder(measured, row, str(step.settings.get("model")))
-        steps.append(replace(step, settings={**step.settings, "model": str(folder)}) if folder else step)
-    return tuple(steps)
+    if study.latency is not None:
+        found = recommended(made, {row.row.name: row.chain for row in rows}, measure, study.latency)
+        if found is not None:
+            row = next(row for row in rows if row.row.name == found.row)
+            index = study.store.path(study.store.record(row.run.key)["parents"][0]) / INDEX
+            names = {str(step.settings.get("model")) for step in all_steps(row.chain)}
+            folders = {name: folder for name in names if (folder := study.trained_folder(row, name))}
+            models = {name: str(folder) for name, folder in folders.items()}
+            found = replace(found, index=str(index), models=models)
+        content["advice"] = advice(found, measure, study.latency)
+    return result_table(table, chosen.name, compared.queries, **content)

@@ -2,105 +2,71 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from rankwell.core import RankwellError, atomic_write, fingerprint
+from rankwell.core import MissingExtraError, RankwellError, atomic_write, fingerprint
+from rankwell.evaluation.significance import mark
 from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart, Text
 from rankwell.report.pictures import Picture
-from rankwell.report.renderers import Marked, cell_text, visible
-from rankwell.report.table import Cell
+from rankwell.report.table import Cell, Marked, cell_text, visible
+from rankwell.studies.plan.cells import SHORT, CellStore, write_json
 from rankwell.studies.plan.cells import Cell as StudyCell
-from rankwell.studies.plan.cells import CellStore, write_json
 from rankwell.studies.plan.cost import duration
 from rankwell.studies.plan.plan import Plan
-from rankwell.studies.report.figures import Figure, ResultTable, drawn
-from rankwell.studies.report.results import results
-from rankwell.studies.run.jobs import IndexJob
+from rankwell.studies.report.finished import Figure, ResultTable
+from rankwell.studies.report.tables import results
+from rankwell.studies.run.jobs import RUN, IndexJob
 from rankwell.studies.run.runner import StudyFolder, versions
 
-# Name of a cell's part of the page, for links.
-ANCHOR = "cell-"
+logger = logging.getLogger(__name__)
+ANCHOR = "cell-"  # begins the name of a cell's part of the page, for links
 
 
 @dataclass(frozen=True)
-class LinkedTable(TablePart):
-    """A table whose cells may be links; `links` are places on the same page by row and column."""
-
-    links: Mapping[tuple[int, int], str] = field(default_factory=dict)
-
-    def _row(self, place: int) -> str:
-        row = super()._row(place)
-        for number, (cell, column) in enumerate(zip(self.table.rows[place], self.table.columns, strict=True)):
-            target = self.links.get((place, number))
-            if target is not None:
-                text = escape(visible(cell_text(cell, column)))
-                row = _nth_cell(row, number, f'<a href="#{escape(target)}">{text}</a>')
-        return row
-
-
-def _nth_cell(row: str, number: int, content: str) -> str:
-    """A row of HTML with the content of one of its cells replaced."""
-    start = -1
-    for _ in range(number + 1):
-        start = row.index("<t", start + 1) if start >= 0 else row.index("<t", row.index("<tr>") + 1)
-    opened = row.index(">", start) + 1
-    closed = row.index("</t", opened)
-    return row[:opened] + content + row[closed:]
-
-
-@dataclass(frozen=True)
-class Anchor:
-    """A target of links."""
+class Target:
+    """A target of links, with content that is HTML already."""
 
     name: str
+    tag: str = "div"
+    content: str = ""
+    after: str = ""
 
     def html(self) -> str:
-        """An empty element with the id."""
-        return f'<div id="{escape(self.name)}"></div>'
+        """An element with the id, and what follows it."""
+        return f'<{self.tag} id="{escape(self.name)}">{self.content}</{self.tag}>{self.after}'
 
 
-@dataclass(frozen=True)
-class CellPart:
-    """A cell's run file, configuration, data and seed, and the command that shows it."""
-
-    record: Mapping[str, Any]
-    facts: Mapping[str, str]
-
-    def html(self) -> str:
-        """A heading with the id, and a list of facts."""
-        short = str(self.record["key"])[:20]
-        title = escape(visible(str(self.record["title"])))
-        rows = "\n".join(
-            f"<dt>{escape(name)}</dt><dd><code>{escape(visible(value))}</code></dd>"
-            for name, value in self.facts.items()
-        )
-        return f'<h3 id="{ANCHOR}{short}">{title}</h3>\n<dl>\n{rows}\n</dl>'
-
-
-def facts_of_cell(record: Mapping[str, Any], folder: str, seed: int) -> dict[str, str]:
-    """The facts that trace a number to its cell."""
-    short = str(record["key"])[:20]
+def cell_part(record: Mapping[str, Any], folder: str, seed: int) -> Target:
+    """The facts that trace a number to its cell: run file, configuration, data, seed, and the command that shows it."""
+    short = str(record["key"])[:SHORT]
     configuration = record["configuration"]
-    told = {
+    facts = {
         "cell": short,
-        "file": f"cells/{short}/{'run.trec' if record['kind'] == 'run' else 'cell.json'}",
+        "file": f"cells/{short}/{RUN if record['kind'] == 'run' else 'cell.json'}",
         "configuration": orjson.dumps(configuration).decode(),
         "data fingerprint": str(configuration.get("data", "")),
         "run fingerprint": str(record.get("run", "")),
         "seed": str(seed),
-        "made of": ", ".join(str(key)[:20] for key in record["parents"]),
+        "made of": ", ".join(str(key)[:SHORT] for key in record["parents"]),
         "seconds": f"{record['seconds']:.1f}",
         "finished": str(record["finished"]),
         "see it": f"rankwell study show {folder} --cell {short}",
     }
-    return {name: value for name, value in told.items() if value}
+    rows = "\n".join(
+        f"<dt>{escape(name)}</dt><dd><code>{escape(visible(value))}</code></dd>"
+        for name, value in facts.items()
+        if value
+    )
+    title = escape(visible(str(record["title"])))
+    return Target(f"{ANCHOR}{short}", "h3", title, f"\n<dl>\n{rows}\n</dl>")
 
 
 Links = dict[tuple[int, int], str]
@@ -144,8 +110,6 @@ def _cell(figure: Figure, part: str, digits: int | None) -> Cell:
 
 
 HTML, MARKDOWN, LATEX, NUMBERS, FIGURES = "report.html", "report.md", "report.tex", "results.json", "figures"
-STARS = "* p < .05, ** p < .01, *** p < .001, **** p < .0001"
-DAGGERS = "† p < .05"
 SPECIAL = re.compile(r"([\\&%$#_{}~^])")
 WRITTEN = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 
@@ -200,7 +164,7 @@ class Report:
     def marks(self, table: ResultTable) -> str:
         """A sentence on the significance marks of a table."""
         study = self.plan.file.study
-        how = {"stars": STARS, "dagger": DAGGERS}.get(study.marks, "")
+        how = mark(study.marks).legend
         corrected = table.corrected and study.correction != "none"
         said = f"corrected ({study.correction})" if corrected else "not corrected for the number of tests"
         return f"{how}: {study.test}-test against {table.against}, {said}" if how else ""
@@ -224,9 +188,13 @@ class Report:
         """A table of the versions of programs and libraries."""
         return Table("Versions", [Column("what", "left"), Column("version", "left")], list(versions().items()))
 
-    def seconds(self) -> float:
-        """Total seconds of all cells."""
-        return float(sum(self.store.record(key)["seconds"] for key in self.plan.cells))
+    def pictures_of(self, table: ResultTable) -> list[tuple[str, Picture]]:
+        """The pictures of a table, with their names."""
+        return [of for of in self.pictures.items() if of[0].rpartition("-")[0] == table.anchor]
+
+    def duration(self) -> str:
+        """The time of all cells, one after the other."""
+        return duration(float(sum(self.store.record(key)["seconds"] for key in self.plan.cells)))
 
     def repeat(self) -> str:
         """The command that repeats the study."""
@@ -242,10 +210,12 @@ class Report:
 def write_report(folder: StudyFolder, plan: Plan) -> Report:
     """Evaluate all rows and write the report in all formats, its figures and, at the end, the numbers as JSON."""
     tables = results(plan, folder.store, folder.settings().latency)
-    found = {
-        f"{table.anchor}-{place}": drawn(drawing) for table in tables for place, drawing in enumerate(table.drawings)
-    }
-    pictures = {name: picture for name, picture in found.items() if picture is not None}
+    pictures: dict[str, Picture] = {}
+    try:
+        for table in tables:
+            pictures |= {f"{table.anchor}-{place}": draw() for place, draw in enumerate(table.drawings)}
+    except MissingExtraError as error:  # without matplotlib
+        logger.warning("the report has no figures: %s", error)
     report = Report(folder, plan, tables, pictures)
     for name, picture in pictures.items():
         picture.save(folder.path / FIGURES / f"{name}.svg")
@@ -260,77 +230,62 @@ def write_report(folder: StudyFolder, plan: Plan) -> Report:
 def numbers(report: Report) -> dict[str, Any]:
     """All figures for JSON."""
     settings = report.folder.settings()
-    told = {
+    return {
         "study": settings.name,
         "title": report.title,
         "budget": settings.budget,
         "seed": report.plan.file.study.seed,
+        "made_of": _made_of(report.folder, report.plan),
+        "data": {chosen.name: chosen.facts.fingerprint for chosen in report.plan.data},
+        "versions": versions(),
+        "tables": [table.plain() for table in report.tables],
+        "left_out": [vars(row) for row in report.plan.left_out],
     }
-    data = {chosen.name: chosen.facts.fingerprint for chosen in report.plan.data}
-    left = [vars(row) for row in report.plan.left_out]
-    tables = [table.plain() for table in report.tables]
-    told["made_of"] = _made_of(report.folder, report.plan)
-    return told | {"data": data, "versions": versions(), "tables": tables, "left_out": left}
 
 
 def page(report: Report) -> Page:
     """The report as an HTML page."""
     parts: list[Part] = [Text(text) for text in report.introduction() if text]
     for table in report.tables:
-        parts += [Anchor(table.anchor), Heading(f"{table.title}: {table.collection}")]
+        parts += [Target(table.anchor), Heading(f"{table.title}: {table.collection}")]
         parts += [Text(text) for text in report.explained(table) if text]
-        shown, links = report_table(table)
-        parts.append(LinkedTable(shown, links))
+        parts.append(TablePart(*report_table(table)))
         if any(figure.mark for row in table.rows for figure in row.figures.values()):
             parts.append(Text(report.marks(table)))
         parts += [Note(note) for note in table.notes]
-        parts += [PicturePart(picture) for name, picture in report.pictures.items() if _belongs(name, table)]
+        parts += [PicturePart(picture) for _, picture in report.pictures_of(table)]
     parts += [Heading("How it was run"), TablePart(report.data_table()), TablePart(report.versions_table())]
-    parts.append(Text(f"All cells took {duration(report.seconds())}, one after the other. Again: {report.repeat()}"))
+    parts.append(Text(f"All cells took {report.duration()}, one after the other. Again: {report.repeat()}"))
     parts.append(Heading("Where each number comes from"))
     used = {figure.cell for table in report.tables for row in table.rows for figure in row.figures.values()}
-    for key in report.plan.cells:
-        if key[:20] in used:
-            record = report.store.record(key)
-            facts = facts_of_cell(record, str(report.folder.path), report.plan.file.study.seed)
-            parts.append(CellPart(record, facts))
+    folder, seed = str(report.folder.path), report.plan.file.study.seed
+    parts += [cell_part(report.store.record(key), folder, seed) for key in report.plan.cells if key[:SHORT] in used]
     return Page(report.title, parts, report.repeat())
 
 
-def markdown(report: Report) -> str:
-    """The report in Markdown, with figures in files beside it."""
-    parts = [f"# {report.title}", *filter(None, report.introduction())]
-    for table in report.tables:
-        parts += [f"## {table.title}: {table.collection}", *filter(None, report.explained(table))]
-        parts += [report_table(table)[0].render("md"), *(f"> {note}" for note in table.notes)]
-        parts += [
-            f"![{report.pictures[name].alt}]({FIGURES}/{name}.svg)" for name in report.pictures if _belongs(name, table)
-        ]
-    parts += ["## How it was run", report.data_table().render("md"), report.versions_table().render("md")]
-    parts.append(f"All cells took {duration(report.seconds())}. Again: `{report.repeat()}`")
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+@dataclass(frozen=True)
+class Markup:
+    """How the parts of a report are written as text."""
 
+    output: str  # of tables
+    title: Callable[[str], str]
+    heading: Callable[[str], str]
+    note: Callable[[str], str]
+    picture: Callable[[str, Picture], str]
+    text: Callable[[str], str] = str
 
-def latex(report: Report) -> str:
-    """The report as a LaTeX document."""
-    parts = [r"\documentclass{article}", r"\usepackage{booktabs,graphicx}", r"\begin{document}"]
-    parts += [rf"\section*{{{escaped(report.title)}}}", *(escaped(text) for text in report.introduction() if text)]
-    for table in report.tables:
-        parts.append(rf"\subsection*{{{escaped(f'{table.title}: {table.collection}')}}}")
-        parts += [escaped(text) for text in report.explained(table) if text]
-        parts.append(report_table(table)[0].render("latex"))
-        parts += [rf"\emph{{{escaped(note)}}}" for note in table.notes]
-        parts += [
-            rf"\includegraphics[width=\linewidth]{{{FIGURES}/{name}.pdf}}"
-            for name in report.pictures
-            if _belongs(name, table)
-        ]
-    parts += [
-        r"\subsection*{How it was run}",
-        report.data_table().render("latex"),
-        report.versions_table().render("latex"),
-    ]
-    return "\n\n".join([*parts, r"\end{document}"]) + "\n"
+    def parts(self, report: Report) -> Iterator[str]:
+        """The parts of the report, with figures in files beside it."""
+        yield self.title(report.title)
+        yield from (self.text(text) for text in report.introduction() if text)
+        for table in report.tables:
+            yield self.heading(f"{table.title}: {table.collection}")
+            yield from (self.text(text) for text in report.explained(table) if text)
+            yield report_table(table)[0].render(self.output)
+            yield from map(self.note, table.notes)
+            yield from (self.picture(name, picture) for name, picture in report.pictures_of(table))
+        yield self.heading("How it was run")
+        yield from (table.render(self.output) for table in (report.data_table(), report.versions_table()))
 
 
 def escaped(text: str) -> str:
@@ -338,8 +293,29 @@ def escaped(text: str) -> str:
     return SPECIAL.sub(lambda found: WRITTEN.get(found[1], f"\\{found[1]}"), text)
 
 
-def _belongs(picture: str, table: ResultTable) -> bool:
-    return picture.rpartition("-")[0] == table.anchor
+IN_MARKDOWN = Markup(
+    "md", "# {}".format, "## {}".format, "> {}".format, lambda name, of: f"![{of.alt}]({FIGURES}/{name}.svg)"
+)
+IN_LATEX = Markup(
+    "latex",
+    lambda text: rf"\section*{{{escaped(text)}}}",
+    lambda text: rf"\subsection*{{{escaped(text)}}}",
+    lambda text: rf"\emph{{{escaped(text)}}}",
+    lambda name, _: rf"\includegraphics[width=\linewidth]{{{FIGURES}/{name}.pdf}}",
+    escaped,
+)
+
+
+def markdown(report: Report) -> str:
+    """The report in Markdown."""
+    took = f"All cells took {report.duration()}. Again: `{report.repeat()}`"
+    return "\n\n".join(part.strip() for part in (*IN_MARKDOWN.parts(report), took)) + "\n"
+
+
+def latex(report: Report) -> str:
+    """The report as a LaTeX document."""
+    begin = (r"\documentclass{article}", r"\usepackage{booktabs,graphicx}", r"\begin{document}")
+    return "\n\n".join([*begin, *IN_LATEX.parts(report), r"\end{document}"]) + "\n"
 
 
 def read_numbers(folder: Path) -> dict[str, Any]:

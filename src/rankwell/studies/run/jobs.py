@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 import orjson
@@ -18,17 +19,14 @@ from rankwell.collections.reading import Reading
 from rankwell.core import Judgments, Queries, RankwellError, Run, Stage
 from rankwell.core.fingerprint import fingerprint_file
 from rankwell.index import Index, IndexWriter, with_metadata_names
+from rankwell.judging.agreement import measure_agreement
+from rankwell.models.base import TextEncoder, TokenCounter, default_tokenizer
 from rankwell.studies.file.study import ASSESSORS, PAIRS
-from rankwell.studies.plan.cells import CellStore
-from rankwell.studies.plan.data import Chosen, judged_in
-from rankwell.studies.steps import STEPS, Chain, JoiningKind, Step, StepContext, stage_of
-from rankwell.studies.steps.dense import make_vectors
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rankwell.studies.plan.cells import CellStore, Job
-
+from rankwell.studies.plan.cells import CellStore, Job
+from rankwell.studies.plan.collections import Chosen, grades_of_people, judged_in
+from rankwell.studies.steps import STEPS, Chain, Step, StepContext, stage_of
+from rankwell.studies.steps.kinds import FEEDBACK, OF_VECTORS, vectors_name
+from rankwell.vectors import embed
 
 INDEX, QUERIES, QRELS, RUN = "index", "queries.jsonl", "qrels.tsv", "run.trec"
 WARM = 2  # warm-up queries
@@ -66,10 +64,10 @@ class CellRun:
     key: str
     cut: int | None = None
 
-    def run(self, store: CellStore) -> Run:
+    def read(self, store: CellStore) -> Run:
         """Read the run, cut to its best documents."""
-        found = read_run(store.path(self.key) / RUN)
-        return found if self.cut is None else found.top(self.cut)
+        run = read_run(store.path(self.key) / RUN)
+        return run if self.cut is None else run.top(self.cut)
 
 
 @dataclass(frozen=True)
@@ -81,38 +79,43 @@ class JobContext:
     source: Path | None
     models: tuple[tuple[str, str], ...] = ()  # trained by the study: name, key of the cell
 
-    def bench(self, store: CellStore, threads: int, *, scores: bool = True) -> StepContext:
+    def open(self, store: CellStore, threads: int, *, scores: bool = True) -> StepContext:
         """The `StepContext` for the steps of a pipeline."""
         folder = store.path(self.index)
         models = {name: str(store.path(key) / "model") for name, key in self.models}
         kept = store.scores if scores else False
-        return StepContext(
-            Index.open(folder / INDEX), judgments_of(store, self.index), self.source, kept, threads, models
-        )
+        index, judgments = Index.open(folder / INDEX), judgments_of(store, self.index)
+        return StepContext(index, judgments, self.source, kept, threads, models)
 
-    def start(self, store: CellStore, bench: StepContext) -> Run:
+    def start(self, store: CellStore, context: StepContext) -> Run:
         """A run of the queries without documents."""
-        return Run.of_queries(queries_of(store, self.index), bench.index.documents)
+        return Run.of_queries(queries_of(store, self.index), context.index.documents)
 
 
 @dataclass(frozen=True)
 class VectorsJob:
     """Encode all documents; the vectors are stored in the index, which resumes after a kill."""
 
-    ground: JobContext
+    context: JobContext
     step: Step
     model: str  # its fingerprint
     kind = "vectors"
 
     def configuration(self) -> dict[str, Any]:
         """The encoder and the encoded text."""
-        encoded = {name: self.step[name] for name in ("model", "pooling", "layer", "document", "precision")}
-        return {**encoded, "graph": self.step["method"] == "hnsw", "weights": self.model, "data": self.ground.data}
+        encoded = {name: self.step[name] for name in OF_VECTORS}
+        return {**encoded, "graph": self.step["method"] == "hnsw", "weights": self.model, "data": self.context.data}
 
     def work(self, store: CellStore, folder: Path, threads: int) -> dict[str, Any]:  # noqa: ARG002 -- they go elsewhere
         """Encode the documents without a vector."""
         begun = time.perf_counter()
-        count = make_vectors(self.step, self.ground.bench(store, threads))
+        step, context = self.step, self.context.open(store, threads)
+        how = {name: step[name] for name in ("pooling", "layer", "precision")}
+        encoder = TextEncoder(context.model(step["model"]), **how, threads=threads)
+        name, graph = vectors_name(step, context.models), step["method"] == "hnsw"
+        count = embed(context.index, encoder, document=step["document"], name=name, graph=graph).count
+        if not count:
+            raise RankwellError(f"{step['model']}: expected documents with text to encode, found none")
         return {"documents": count, "encode_seconds": time.perf_counter() - begun}
 
 
@@ -120,7 +123,7 @@ class VectorsJob:
 class RunJob:
     """One step of a pipeline: it turns the previous step's run (or several) into the next."""
 
-    ground: JobContext
+    context: JobContext
     before: Chain
     step: Step
     given: CellRun | None = None
@@ -130,38 +133,38 @@ class RunJob:
 
     def configuration(self) -> dict[str, Any]:
         """The step, and the depth of its input."""
-        cuts = [place.cut for place in (*([self.given] if self.given else []), *self.beside)]
-        told: dict[str, Any] = {"data": self.ground.data, **self.step.configuration(), "cuts": cuts}
-        if self.step.kind == "rm3":  # searches again, as the first step of its line did
-            told["again"] = self.before[0].configuration()
-        return told if self.model is None else told | {"weights": self.model}
+        cuts = [run.cut for run in (*([self.given] if self.given else []), *self.beside)]
+        whole: dict[str, Any] = {"data": self.context.data, **self.step.configuration(), "cuts": cuts}
+        if self.step.kind == FEEDBACK:  # searches again, as the first step of its line did
+            whole["again"] = self.before[0].configuration()
+        return whole if self.model is None else whole | {"weights": self.model}
 
     def work(self, store: CellStore, folder: Path, threads: int) -> dict[str, Any]:
         """Apply the step and write the run."""
-        bench = self.ground.bench(store, threads)
+        context = self.context.open(store, threads)
         kind = STEPS[self.step.kind]
         stage: Stage | None = None
-        start = self.ground.start(store, bench)
-        beside = tuple(_travelling(place.run(store), start) for place in self.beside)
-        first = start if self.given is None else _travelling(self.given.run(store), start)
+        start = self.context.start(store, context)
+        beside = tuple(_with_texts(run.read(store), start) for run in self.beside)
+        first = start if self.given is None else _with_texts(self.given.read(store), start)
         begun = time.perf_counter()
-        if isinstance(kind, JoiningKind):
-            run = kind.combined(self.step, first, beside)
+        if kind.combine is not None:
+            run = kind.combine(self.step, first, beside)
         else:
-            stage = kind.stage(self.step, bench, self.before)
+            stage = kind.stage(self.step, context, self.before)
             stage.check()
             run = stage.apply(first)
         seconds = time.perf_counter() - begun
         write_run(folder / RUN, run)
-        told = {"run": run.fingerprint(), "queries": len(run.qids), "documents": len(run), "stage_seconds": seconds}
-        return told | _counted(stage)
+        facts = {"run": run.fingerprint(), "queries": len(run.qids), "documents": len(run), "stage_seconds": seconds}
+        return facts | _counted(stage)
 
 
 @dataclass(frozen=True)
 class LatencyJob:
     """Latency of single queries through the whole pipeline, without caches."""
 
-    ground: JobContext
+    context: JobContext
     chain: Chain
     queries: int
     models: tuple[str, ...] = ()
@@ -175,18 +178,18 @@ class LatencyJob:
 
     def work(self, store: CellStore, folder: Path, threads: int) -> dict[str, Any]:  # noqa: ARG002 -- figures only
         """Time the queries one by one."""
-        bench = self.ground.bench(store, threads, scores=False)
-        stage = stage_of(self.chain, bench)
+        context = self.context.open(store, threads, scores=False)
+        stage = stage_of(self.chain, context)
         stage.check()
-        asked = list(queries_of(store, self.ground.index).values())
+        asked = list(queries_of(store, self.context.index).values())
         taken = []
         for number, query in enumerate((asked * (WARM + 1))[: WARM + min(self.queries, len(asked))]):
             begun = time.perf_counter()
-            stage.apply(Run.of_queries(Queries([query]), bench.index.documents))
+            stage.apply(Run.of_queries(Queries([query]), context.index.documents))
             if number >= WARM:
                 taken.append((time.perf_counter() - begun) * 1000)
-        found = {f"p{share}": float(np.percentile(taken, share)) for share in PERCENTILES}
-        return {"milliseconds": found, "timed_queries": len(taken)}
+        times = {f"p{share}": float(np.percentile(taken, share)) for share in PERCENTILES}
+        return {"milliseconds": times, "timed_queries": len(taken)}
 
 
 def queries_of(store: CellStore, index: str) -> Queries:
@@ -199,7 +202,7 @@ def judgments_of(store: CellStore, index: str) -> Judgments:
     return read_qrels(store.path(index) / QRELS)
 
 
-def _travelling(run: Run, start: Run) -> Run:
+def _with_texts(run: Run, start: Run) -> Run:
     """A stored run with the texts for the next step and all queries, also those without a document."""
     scores = {qid: dict(run[qid]) if qid in run else {} for qid in start.qids}
     return Run.from_dict(scores, tag=run.tag, queries=start.queries, documents=start.documents)
@@ -225,24 +228,29 @@ class PairsJob:
     tokenizer: str | None
     kind = "pairs"
 
+    @classmethod
+    def of(cls, chosen: Chosen) -> PairsJob:
+        """A job that counts tokens of the first installed model."""
+        return cls(chosen, default_tokenizer())
+
     def configuration(self) -> dict[str, Any]:
         """The data and the tokenizer."""
         return {**self.chosen.configuration(), "tokenizer": self.tokenizer, "limit": TOKEN_LIMIT}
 
     def work(self, store: CellStore, folder: Path, threads: int) -> dict[str, Any]:  # noqa: ARG002 -- figures only
         """Compute the statistics in one pass."""
-        from rankwell.models.base import TokenCounter
         from rankwell.reviews import review_statistics
 
-        queries, judgments = _all_judged(self.chosen)
-        found = review_statistics(
-            self.chosen.texts(judgments),
-            queries,
-            judgments,
-            count_tokens=TokenCounter(self.tokenizer) if self.tokenizer else None,
-            token_limit=TOKEN_LIMIT,
-        )
-        return {"statistics": orjson.loads(found.to_json())}
+        queries, judgments = self.chosen.judged()
+        if self.chosen.can_train:  # both for evaluation and for training
+            others, labels = self.chosen.to_train_on()
+            new = [qid for qid in labels if qid not in judgments]
+            queries = Queries([*queries.values(), *(others[qid] for qid in new)])
+            judgments = Judgments([*judgments.rows(), *labels.only(new).rows()])
+        count = TokenCounter(self.tokenizer) if self.tokenizer else None
+        texts = self.chosen.texts(judgments)
+        statistics = review_statistics(texts, queries, judgments, count_tokens=count, token_limit=TOKEN_LIMIT)
+        return {"statistics": orjson.loads(statistics.to_json())}
 
 
 @dataclass(frozen=True)
@@ -253,6 +261,16 @@ class AssessorsJob:
     file: Path
     kind = "assessors"
 
+    @classmethod
+    def of(cls, chosen: Chosen) -> AssessorsJob:
+        """A job for a collection with grades of single people; an error without them."""
+        if chosen.entry.grades is None or chosen.folder is None:
+            raise RankwellError(f"expected grades of single people for {chosen.name}, found none")
+        file = chosen.folder / chosen.entry.grades
+        if not file.is_file():
+            raise RankwellError(f"{file}: expected grades of single people, found nothing there")
+        return cls(chosen, file)
+
     def configuration(self) -> dict[str, Any]:
         """The grades, the earlier judgments, and the least number of assessors."""
         asked = {"assessors": self.chosen.entry.assessors, "split": self.chosen.entry.split}
@@ -260,9 +278,6 @@ class AssessorsJob:
 
     def work(self, store: CellStore, folder: Path, threads: int) -> dict[str, Any]:  # noqa: ARG002 -- figures only
         """Count grades and compute the agreement."""
-        from rankwell.judging.agreement import measure_agreement
-        from rankwell.studies.file.study import grades_of_people
-
         entry = self.chosen.entry
         original = judged_in(self.chosen.open(), entry.split)
         people = grades_of_people(original, self.file, entry.assessors)
@@ -273,7 +288,7 @@ class AssessorsJob:
             by_query[qid] += 1
             by_person[person] += 1
         levels = {row.assessor: row.english for row in people.grades.rows() if row.english is not None}
-        told = {
+        people_facts = {
             "given": {
                 "assessors": len(by_person),
                 "queries": len(by_query),
@@ -291,45 +306,11 @@ class AssessorsJob:
             "seconds": None if agreement.seconds is None else agreement.seconds.median,
             "warnings": list(agreement.warnings()),
         }
-        return {"people": told}
+        return {"people": people_facts}
 
 
-class DataJob(Protocol):
-    """Makes the job of a kind of table for a collection; raises where the collection has nothing for it."""
-
-    def __call__(self, chosen: Chosen) -> Job:
-        """The job for the collection."""
-
-
-def pairs_job(chosen: Chosen) -> PairsJob:
-    """A job that counts tokens of the first installed model."""
-    from rankwell.models.base import default_tokenizer
-
-    return PairsJob(chosen, default_tokenizer())
-
-
-def assessors_job(chosen: Chosen) -> AssessorsJob:
-    """A job for a collection with grades of single people; an error without them."""
-    if chosen.entry.grades is None or chosen.folder is None:
-        raise RankwellError(f"expected grades of single people for {chosen.name}, found none")
-    file = chosen.folder / chosen.entry.grades
-    if not file.is_file():
-        raise RankwellError(f"{file}: expected grades of single people, found nothing there")
-    return AssessorsJob(chosen, file)
-
-
-DATA_JOBS: Mapping[str, DataJob] = MappingProxyType({PAIRS: pairs_job, ASSESSORS: assessors_job})
-
-
-def _all_judged(chosen: Chosen) -> tuple[Queries, Judgments]:
-    """Queries and judgments for both evaluation and training."""
-    queries, judgments = chosen.judged()
-    if not chosen.can_train:
-        return queries, judgments
-    others, labels = chosen.to_train_on()
-    new = [qid for qid in labels if qid not in judgments]
-    both = Queries([*queries.values(), *(others[qid] for qid in new)])
-    return both, Judgments([*judgments.rows(), *labels.only(new).rows()])
+# The job of a table without rankings; it raises where the collection has nothing for it.
+DATA_JOBS: Mapping[str, Callable[[Chosen], Job]] = MappingProxyType({PAIRS: PairsJob.of, ASSESSORS: AssessorsJob.of})
 
 
 def _histogram(values: Any) -> dict[str, int]:

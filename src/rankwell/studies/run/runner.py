@@ -1,14 +1,20 @@
-"""Run a study: plan, confirm, do the unfinished cells, and write the report into one folder."""
+"""Run a study: plan, confirm, do the unfinished cells here, in processes or elsewhere, and keep them in one folder."""
 
 from __future__ import annotations
 
-import logging
+import multiprocessing
 import os
+import platform
+import signal
+import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +23,142 @@ import orjson
 from rankwell import __version__
 from rankwell.core import Progress, RankwellError, atomic_write
 from rankwell.index.manifest import WriterLock
+from rankwell.models.base import find_model
 from rankwell.studies.file.reading import ExperimentFile, parse_study
 from rankwell.studies.plan.cells import Cell, CellStore, write_json
+from rankwell.studies.plan.collections import Chosen, CollectionFinder, facts_of
 from rankwell.studies.plan.cost import Estimate, estimate
-from rankwell.studies.plan.data import CollectionFinder
-from rankwell.studies.plan.plan import Plan, make_plan
-from rankwell.studies.run.jobs import LatencyJob
-from rankwell.studies.run.workers import in_processes, libraries
+from rankwell.studies.plan.plan import Plan, check_model, make_plan, weights_of
+from rankwell.studies.recipes.training import TrainJob
+from rankwell.studies.run.jobs import AssessorsJob, IndexJob, LatencyJob, PairsJob, RunJob, VectorsJob
+from rankwell.studies.steps import model_of
+from rankwell.studies.steps.kinds import STORED, fingerprint_of_run
 
-logger = logging.getLogger(__name__)
+
+def in_processes(count: int, threads: int, cells: Sequence[Cell], store: CellStore) -> Iterator[Cell]:
+    """Do cells in `count` processes of `threads` threads each; yields finished cells.
+
+    A process does one cell at a time, and never outlives this one. Unfinished cells leave no valid result.
+    """
+    context = multiprocessing.get_context("spawn")
+    processes, free, waiting = [], list[Connection](), list(cells)
+    busy: dict[Connection, Cell] = {}
+    try:
+        for _ in range(count):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_worker, args=(theirs, str(store.folder), threads), daemon=True)
+            process.start()
+            theirs.close()
+            processes.append(process)
+            free.append(ours)
+        while waiting or busy:
+            for cell in [cell for cell in waiting if all(map(store.finished, cell.parents))][: len(free)]:
+                waiting.remove(cell)
+                free[-1].send(cell)
+                busy[free.pop()] = cell
+            for worker in wait(list(busy)):
+                assert isinstance(worker, Connection)  # noqa: S101 -- nothing else was waited for
+                cell = busy.pop(worker)
+                _raise_failure(cell, worker)
+                free.append(worker)
+                yield cell
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join()
+
+
+def _raise_failure(cell: Cell, worker: Connection) -> None:
+    """Raise a worker's error in this process: one line for a user's mistake, else with its traceback."""
+    try:
+        failure = worker.recv()
+    except EOFError as error:
+        raise RankwellError(f"{cell.title}: the process that did it was killed: run the study again") from error
+    if failure is not None and failure["ours"]:
+        raise RuntimeError(f"{cell.title}: {failure['trace']}")
+    if failure is not None:
+        raise RankwellError(f"{cell.title}: {failure['message']}")
+
+
+def _worker(work: Connection, folder: str, threads: int) -> None:
+    """Do cells until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the first process, which ends this one
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    store = CellStore(Path(folder))
+    while True:
+        try:
+            cell = work.recv()
+        except EOFError:
+            return
+        failure = None
+        try:
+            store.do(cell, threads)
+        except Exception as error:  # noqa: BLE001 -- it is raised again where the user is
+            ours = not isinstance(error, (RankwellError, OSError))
+            failure = {"message": str(error), "ours": ours, "trace": traceback.format_exc()}
+        work.send(failure)
+
+
+def _leave_with_parent() -> None:
+    """End this process when its parent is gone, even by kill -9."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+LIBRARIES = ("numpy", "onnxruntime", "tokenizers", "torch", "transformers")
+
+
+def libraries() -> dict[str, str]:
+    """The versions of the installed libraries that results may depend on."""
+    versions = {"rankwell": __version__}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return versions
+
+
+def check_libraries(expected: Mapping[str, str]) -> None:
+    """Raise an error for other versions than those in the study's report."""
+    found = libraries()
+    for name in dict.fromkeys((*expected, *found)):
+        if expected.get(name) != found.get(name):
+            known = expected.get(name, "no such library")
+            raise RankwellError(f"{name}: expected {known} as where the study was begun, found {found.get(name)}")
+
+
+def check_inputs(cell: Cell) -> None:
+    """Raise an error for other data or models than those that the cell was planned with."""
+    job = cell.job
+    if isinstance(job, IndexJob | PairsJob | AssessorsJob):
+        _check_data(job.chosen)
+    elif isinstance(job, TrainJob):
+        for chosen in job.collections:
+            _check_data(chosen)
+        for name, weights in zip(job.recipe.models, job.weights, strict=True):
+            if name not in dict(job.models):
+                _check_same(name, weights, weights_of(find_model(name)))
+    elif isinstance(job, VectorsJob | RunJob):
+        use = model_of(job.step)
+        if job.step.kind in STORED:
+            _check_same(job.step["file"], job.model, fingerprint_of_run(job.step, job.context.source))
+        elif use is not None and not job.step.beside and use.name not in dict(job.context.models):
+            _check_same(use.name, job.model, check_model(use))
+
+
+def _check_data(chosen: Chosen) -> None:
+    here, planned = facts_of(chosen.open(), chosen.entry), chosen.facts
+    _check_same(chosen.source, planned.fingerprint, here.fingerprint)
+    if planned.training:
+        _check_same(f"{chosen.source} ({chosen.entry.train})", planned.training, here.training)
+
+
+def _check_same(what: str, expected: str | None, found: str) -> None:
+    if found != expected:
+        raise RankwellError(f"{what}: expected the same as where the study was begun, found something else")
+
 
 FILE, SETTINGS, CELLS, DATA = "study.toml", "run.json", "cells", "data.json"
 WORTH_PROCESSES = 30.0  # seconds of work from which a second process is worthwhile
@@ -87,14 +220,15 @@ class StudyFolder:
         if self.exists:
             before = self.settings()
             if before.name != settings.name:
-                found = f"expected a folder for {settings.name}, found the study {before.name}"
-                raise RankwellError(f"{self.path}: {found}")
+                expected = f"expected a folder for {settings.name}, found the study {before.name}"
+                raise RankwellError(f"{self.path}: {expected}")
             settings = replace(settings, begun=before.begun)
         elif self.path.is_dir() and any(self.path.iterdir()):
             raise RankwellError(f"{self.path}: expected a new folder, or one of this study, found something else in it")
         with atomic_write(self.path / FILE) as target:
             target.write(file.text.encode())
-        write_json(self.path / SETTINGS, {**vars(settings), "begun": settings.begun or _now()})
+        begun = settings.begun or datetime.now(UTC).isoformat(timespec="seconds")
+        write_json(self.path / SETTINGS, {**vars(settings), "begun": begun})
 
     def plan(self, *, quiet: bool = True) -> Plan:
         """The plan with all cells of the study."""
@@ -130,11 +264,6 @@ class Machine:
                 raise RankwellError(f"{cell.title}: {error}") from error
             yield cell
 
-    def side_by_side(self, processes: int) -> DoCells:
-        """A function that does cells in that many processes."""
-        threads = max(1, self.cores // processes)
-        return self.one_by_one if processes == 1 else partial(in_processes, processes, threads)
-
 
 def run_study(
     folder: StudyFolder,
@@ -161,28 +290,18 @@ def run_study(
         if ask is not None and not ask(work):
             raise RankwellError("nothing was run")
         todo = [cell for cell in plan.cells.values() if not store.finished(cell.key)]
+        count = machine.processes(work)
+        together = machine.one_by_one if count == 1 else partial(in_processes, count, max(1, machine.cores // count))
+        timed = [cell for cell in todo if isinstance(cell.job, LatencyJob)]  # alone, after those in parallel
+        untimed = [cell for cell in todo if not isinstance(cell.job, LatencyJob)]
         with Progress(plan.file.name, unit="cells", total=len(todo), quiet=quiet) as progress:
-            together = others or machine.side_by_side(machine.processes(work))
-            _do_all(todo, store, together, machine.one_by_one, progress)
+            for cells, do in ((untimed, others or together), (timed, machine.one_by_one)):
+                for _ in do(cells, store) if cells else ():
+                    progress.advance()
     return plan, work
-
-
-def _do_all(todo: list[Cell], store: CellStore, together: DoCells, alone: DoCells, progress: Progress) -> None:
-    """Do the cells that may run in parallel, then those that must be timed alone."""
-    untimed = [cell for cell in todo if not isinstance(cell.job, LatencyJob)]
-    timed = [cell for cell in todo if isinstance(cell.job, LatencyJob)]
-    for cells, how in ((untimed, together), (timed, alone)):
-        for _ in how(cells, store) if cells else ():
-            progress.advance()
 
 
 def versions() -> dict[str, Any]:
     """Versions and machine that results may depend on."""
-    import platform
-
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     return {"rankwell": __version__, "python": platform.python_version(), **libraries(), "machine": machine}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,21 +1,65 @@
-"""A checked step of a pipeline: its kind and all its settings; and the interface of the kinds."""
+"""A step of a line with all its settings, the kinds of steps, and what stages are made with."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
-from rankwell.core import Judgments, ParameterError, Run, Stage
+from rankwell.core import Judgments, ParameterError, Run, Stage, Template
 from rankwell.core.parameters import Kind, Parameter, Text, parameters
 from rankwell.index import Index
-from rankwell.studies.file.lines import Argument
-from rankwell.studies.file.values import LineError, unknown
+from rankwell.studies.file.errors import LineError, unknown
+from rankwell.studies.file.pipeline_line import Argument, PipelineLine
+
+log = logging.getLogger(__name__)
 
 REQUIRED = MISSING  # the default of a parameter that must be given
+
+
+@dataclass(frozen=True)
+class LineKind:
+    """A kind of step in a line."""
+
+    name: str
+    about: str
+    parameters: Mapping[str, Parameter]
+    main: tuple[str, ...] = ()  # the parameters of values without a name
+    old_names: Mapping[str, str] = field(default_factory=dict)  # earlier names of settings, still accepted
+
+    def read(
+        self, arguments: Iterable[Argument], place: int, take: Callable[[str, Argument], bool] | None = None
+    ) -> dict[str, Any]:
+        """All settings, sorted by name: the arguments, and defaults for the others.
+
+        `take` may take an argument whose name is no setting.
+        """
+        settings: dict[str, Any] = {}
+        unnamed = iter(self.main)
+        for argument in arguments:
+            name = argument.name or next(unnamed, None)
+            if name is not None and name in self.old_names:
+                log.warning("%s: %s is called %s now", self.name, name, self.old_names[name])
+                name = self.old_names[name]
+            if name is None:
+                known = ", ".join(self.parameters) or "there are none"
+                expected = f"expected name=value ({known}), found a value without a name"
+                raise LineError(f"{self.name}: {expected}", argument.place)
+            if name in settings:
+                raise LineError(f"{self.name}: expected {name} once, found it twice", argument.place)
+            if name in self.parameters:
+                settings[name] = checked(self.parameters[name], argument)
+            elif take is None or not take(name, argument):
+                raise LineError(f"{self.name}: {unknown('a setting', name, self.parameters)}", argument.place)
+        for name, parameter in self.parameters.items():
+            if name not in settings and parameter.required:
+                about = parameter.help.removesuffix(".").lower()
+                raise LineError(f"{self.name}: expected {name} ({about}), found nothing", place)
+            settings.setdefault(name, parameter.default)
+        return dict(sorted(settings.items()))
 
 
 def setting(name: str, help: str, kind: Kind | None = None, default: Any = None) -> Parameter:
@@ -23,16 +67,21 @@ def setting(name: str, help: str, kind: Kind | None = None, default: Any = None)
     return Parameter(name, default, help, kind or Text())
 
 
-def settings_of(owner: type[Any], *names: str) -> tuple[Parameter, ...]:
-    """The declared parameters of a stage or trainer as settings of a step: all, or those named."""
-    declared = parameters(owner)
-    return tuple(declared[name] for name in names or declared)
+def by_name(*groups: Parameter | Iterable[Parameter]) -> Mapping[str, Parameter]:
+    """Parameters by their names."""
+    several = (group if isinstance(group, Iterable) else [group] for group in groups)
+    return MappingProxyType({parameter.name: parameter for group in several for parameter in group})
+
+
+def declared(owner: type[Any], *names: str) -> Sequence[Parameter]:
+    """The declared parameters of a stage or trainer: all, or those named."""
+    return [parameters(owner)[name] for name in names or parameters(owner)]
 
 
 def checked(parameter: Parameter, argument: Argument) -> Any:
     """The argument's value, converted to the parameter's type."""
     value: Any = argument.value
-    if hasattr(value, "calls"):
+    if isinstance(value, PipelineLine):
         raise LineError(f"{parameter.name}: expected a value, found the line {value}", argument.place)
     if isinstance(parameter.kind, Text) and isinstance(value, (int, float)) and not isinstance(value, bool):
         value = f"{value:g}" if isinstance(value, float) else str(value)  # a model may be called 7
@@ -42,18 +91,6 @@ def checked(parameter: Parameter, argument: Argument) -> Any:
         return parameter.read(value)
     except ParameterError as error:
         raise LineError(str(error), argument.place) from error
-
-
-def completed(name: str, parameters: tuple[Parameter, ...], settings: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """All settings, sorted by name: the given values, and defaults for the others."""
-    found = dict(settings)
-    for parameter in parameters:
-        if parameter.name not in found:
-            if parameter.default is REQUIRED:
-                about = parameter.help.removesuffix(".").lower()
-                raise LineError(f"{name}: expected {parameter.name} ({about}), found nothing", place)
-            found[parameter.name] = parameter.default
-    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True)
@@ -71,15 +108,30 @@ class Step:
 
     def configuration(self) -> dict[str, Any]:
         """The step as a dictionary, for records and fingerprints."""
-        found: dict[str, Any] = {"step": self.kind, **self.settings}
+        whole: dict[str, Any] = {"step": self.kind, **self.settings}
         if self.weights:
-            found["weights"] = dict(self.weights)
+            whole["weights"] = dict(self.weights)
         if self.beside:
-            found["beside"] = [[step.configuration() for step in chain] for chain in self.beside]
-        return found
+            whole["beside"] = [[step.configuration() for step in chain] for chain in self.beside]
+        return whole
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The document fields that the step names."""
+        template = self.settings.get("document")
+        fields = filter(None, (*self.weights, self.settings.get("field")))
+        return (*fields, *(Template(template).fields if template else ()))
 
 
 Chain = tuple[Step, ...]
+
+
+def all_steps(chain: Chain) -> Iterator[Step]:
+    """The steps of a chain, and those of the pipelines given to them."""
+    for step in chain:
+        yield step
+        for inner in step.beside:
+            yield from all_steps(inner)
 
 
 @dataclass(frozen=True)
@@ -99,45 +151,16 @@ class StepContext:
 
 
 @dataclass(frozen=True)
-class ModelUse:
-    """A model that a step needs, its kind (cross-encoder or bi-encoder), and its precision where one is set."""
+class StepKind(LineKind):
+    """One kind of step of a pipeline. Kinds are objects in a table (`rankwell.studies.steps.STEPS`)."""
 
-    name: str
-    role: str
-    precision: str | None = None
-
-
-class StepKind(ABC):
-    """One kind of step. Kinds are objects in a table (`rankwell.studies.steps.STEPS`)."""
-
-    name: ClassVar[str]
-    about: ClassVar[str]
-    parameters: ClassVar[tuple[Parameter, ...]] = ()
-    old_names: ClassVar[Mapping[str, str]] = MappingProxyType({})  # earlier names of settings, still accepted
-    main: ClassVar[str | None] = None  # the parameter of a value without a name
-    begins: ClassVar[bool] = False  # whether it can be a first stage
-    follows: ClassVar[bool] = False  # whether it can follow another step
-    takes_weights: ClassVar[bool] = False  # whether unknown names are fields with weights
-
-    def check(self, step: Step) -> None:  # noqa: B027 -- most kinds need no further check
-        """Raise a RankwellError for settings that do not go together."""
-
-    def fields(self, step: Step) -> tuple[str, ...]:
-        """The document fields that the step names."""
-        return tuple(step.weights)
-
-    def model(self, step: Step) -> ModelUse | None:  # noqa: ARG002 -- for kinds with a model
-        """The model that the step needs, or None."""
-        return None
-
-    @abstractmethod
-    def stage(self, step: Step, bench: StepContext, before: Chain) -> Stage:
-        """Create the stage; `before` are the earlier steps of the line."""
-
-
-class JoiningKind(StepKind):
-    """A kind whose steps contain pipelines, and combine their runs into one."""
-
-    @abstractmethod
-    def combined(self, step: Step, first: Run, beside: tuple[Run, ...]) -> Run:
-        """Combine the run before the step with those of its own pipelines."""
+    # The stage of a step; the chain has the earlier steps of the line.
+    stage: Callable[[Step, StepContext, Chain], Stage] = field(kw_only=True)
+    # Raises a RankwellError for settings that do not go together.
+    check: Callable[[Step], object] | None = None
+    # For steps that contain pipelines: one run of the run before the step, and those of its own pipelines.
+    combine: Callable[[Step, Run, tuple[Run, ...]], Run] | None = None
+    role: str | None = None  # what the step's model is used as
+    begins: bool = False  # whether it can be a first stage
+    follows: bool = False  # whether it can follow another step
+    takes_weights: bool = False  # whether unknown names are fields with weights

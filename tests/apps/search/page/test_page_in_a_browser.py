@@ -55,7 +55,7 @@ def home(models: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def compile_kernels(home: str) -> None:
     """However long it takes: a server that is started afterwards answers at once."""
-    program = "from rankwell.vectors.warming import warm; warm()"
+    program = "from rankwell.vectors.search import warm; warm()"
     command = [sys.executable, "-c", program]
     subprocess.run(command, check=True, env={**os.environ, "RANKWELL_HOME": home})
 

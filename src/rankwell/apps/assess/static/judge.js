@@ -1,18 +1,15 @@
 // Judging without waiting: grades by key, saved as they are given, the next passage in place of the last one.
-// The page works without this script; everything here sends the same forms.
+// The page works without this script; swap.js, which comes before it, sends the same forms.
 "use strict";
 
 (() => {
   const PATIENCE = 150; // milliseconds in which a second press of a key still belongs to the passage before
-  const status = document.getElementById("status");
-  const trouble = document.getElementById("trouble");
   const guidelines = document.getElementById("guidelines");
-  let busy = false;
+  const { main, post, say, trouble } = window.swap;
   let shown = 0; // when the passage came
   let looked = 0; // for how long it was looked at before the page was last hidden
   let since = 0;
 
-  const main = () => document.getElementById("main");
   const now = () => performance.now();
 
   function startClock() {
@@ -25,72 +22,12 @@
     since = now();
   });
 
-  function fields(form, button) {
-    const body = new URLSearchParams(new FormData(form));
-    if (button && button.name) body.set(button.name, button.value);
-    if (form.classList.contains("answer")) body.set("milliseconds", String(Math.round(looked + now() - since)));
-    return body;
-  }
-
-  async function post(form, button) {
-    return fetch(form.action, {
-      method: "POST",
-      body: fields(form, button),
-      headers: { "X-Rankwell-Fragment": "1" },
-    });
-  }
-
-  // Send a form and put the page that comes back in place of this one.
-  async function send(form, button) {
-    if (busy) return;
-    busy = true;
-    main().setAttribute("aria-busy", "true");
-    try {
-      const response = await post(form, button);
-      if (response.redirected) {
-        location.assign(response.url); // signed out, paused, or not agreed yet
-        return;
-      }
-      if (!response.ok) throw new Error(String(response.status));
-      swap(await response.text());
-    } catch (error) {
-      const gone = /^4/.test(error.message);
-      trouble.textContent = gone
-        ? "Not saved: this page is out of date. Reload it and answer again."
-        : "Not saved: there is no connection. Answer again in a moment.";
-    } finally {
-      busy = false;
-      main().removeAttribute("aria-busy");
-    }
-  }
-
-  function swap(html) {
-    const page = new DOMParser().parseFromString(html, "text/html");
-    const fresh = page.getElementById("main");
-    if (!fresh) throw new Error("0");
-    main().replaceWith(document.adoptNode(fresh));
-    document.title = page.title;
-    history.replaceState(null, "", guidelines.dataset.judge);
-    trouble.textContent = "";
-    const said = document.getElementById("said");
-    say(said ? said.textContent : "Saved.");
-    window.scrollTo(0, 0);
-    (document.getElementById("passage") || main()).focus({ preventScroll: true });
-    startClock();
-  }
-
-  let silence;
-  function say(words) {
-    status.textContent = words;
-    clearTimeout(silence);
-    silence = setTimeout(() => (status.textContent = ""), 4000);
-  }
-
-  document.addEventListener("submit", (event) => {
-    if (!event.target.matches("form[data-swap]")) return;
-    event.preventDefault();
-    send(event.target, event.submitter);
+  document.addEventListener("sending", (event) => {
+    if (!event.target.matches(".answer")) return;
+    event.detail.set("milliseconds", String(Math.round(looked + now() - since)));
   });
+
+  document.addEventListener("swapped", startClock);
 
   // A note is saved when one leaves it, too.
   document.addEventListener("change", async (event) => {

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from rankwell.apps.search.responses import to_json
-from rankwell.apps.web.requests import replay
-from rankwell.apps.web.responses import HEADERS, UNLESS_SAID
+from rankwell.apps.web.middleware import HEADERS, UNLESS_SAID, replay
 from rankwell.core import ParameterError, RankwellError
 from rankwell.core.errors import shown
 

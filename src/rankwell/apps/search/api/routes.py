@@ -32,7 +32,7 @@ from rankwell.apps.search.judgments import JudgmentsFile
 from rankwell.apps.search.requests import parse_query, parse_values
 from rankwell.apps.search.responses import to_json
 from rankwell.apps.search.service import METRICS_TYPE, Service, event, response_json
-from rankwell.apps.web.responses import Faults, SecurityHeaders
+from rankwell.apps.web.middleware import Faults, SecurityHeaders
 from rankwell.collections import write_qrels, write_queries
 from rankwell.core import Document, ParameterError, RankwellError
 from rankwell.core.document import check_id

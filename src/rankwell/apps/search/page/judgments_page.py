@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from rankwell.apps.search.judgments import JudgmentsFile
 from rankwell.apps.search.page.site import Site, counted, site_of
 from rankwell.apps.search.page.views import given_of, read_view
-from rankwell.apps.web.responses import wants_fragment
+from rankwell.apps.web.visits import wants_fragment
 from rankwell.core import RankwellError
 
 router = APIRouter(include_in_schema=False)

@@ -32,7 +32,7 @@ from rankwell.apps.search.rerank_queue import RerankQueueFullError, RerankTimeou
 from rankwell.apps.search.searcher import SearchState
 from rankwell.apps.search.service import GoneError, Service
 from rankwell.apps.web import Pages
-from rankwell.apps.web.responses import layout_for, wants_fragment
+from rankwell.apps.web.visits import layout_for, wants_fragment
 from rankwell.core import RankwellError
 from rankwell.index import SearchIndex
 from rankwell.models.families import usual_depth

@@ -1,5 +1,6 @@
 // Forms with data-swap are sent without leaving the page: the main part of the answer takes the place of this one.
 // Without this script the same forms work as forms do. Pages need #status (role=status) and #trouble (role=alert).
+// Other scripts add to what is sent ("sending"), follow a change ("swapped"), and use `window.swap`.
 "use strict";
 
 (() => {
@@ -16,14 +17,19 @@
     silence = setTimeout(() => (status.textContent = ""), 4000);
   }
 
+  function post(form, button) {
+    const body = new URLSearchParams(new FormData(form));
+    if (button && button.name) body.set(button.name, button.value);
+    form.dispatchEvent(new CustomEvent("sending", { bubbles: true, detail: body }));
+    return fetch(form.action, { method: "POST", body, headers: { "X-Rankwell-Fragment": "1" } });
+  }
+
   async function send(form, button) {
     if (busy) return;
     busy = true;
     main().setAttribute("aria-busy", "true");
     try {
-      const body = new URLSearchParams(new FormData(form));
-      if (button && button.name) body.set(button.name, button.value);
-      const response = await fetch(form.action, { method: "POST", body, headers: { "X-Rankwell-Fragment": "1" } });
+      const response = await post(form, button);
       if (response.redirected) {
         location.assign(response.url);
         return;
@@ -59,4 +65,6 @@
     event.preventDefault();
     send(event.target, event.submitter);
   });
+
+  window.swap = { main, post, say, trouble };
 })();

@@ -1,3 +1,0 @@
-"""The kinds of tables of a study."""
-
-from __future__ import annotations
