@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from rankwell.apps.search.responses import to_json
-from rankwell.apps.web.middleware import HEADERS, UNLESS_SAID, replay
 from rankwell.core import ParameterError, RankwellError
 from rankwell.core.errors import shown
 
@@ -63,14 +61,12 @@ class ProblemError(Exception):
 
     def response(self) -> Response:
         """A response with the headers of every answer, as it may be sent before any middleware adds them."""
-        return json_response(self.for_json(), self.status, {**HEADERS, **UNLESS_SAID, **self.headers})
+        from starlette.responses import Response
 
+        from rankwell.apps.web.middleware import HEADERS, UNLESS_SAID
 
-def json_response(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A response with the content as JSON."""
-    from starlette.responses import Response
-
-    return Response(to_json(content), status, dict(headers or {}), JSON)
+        headers = {**HEADERS, **UNLESS_SAID, **self.headers}
+        return Response(orjson.dumps(self.for_json()), self.status, headers, JSON)
 
 
 def problem_for(service: Service, error: RankwellError) -> ProblemError:
@@ -139,6 +135,8 @@ class JsonBodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its body, or refuse it."""
+        from rankwell.apps.web.middleware import replay
+
         if scope["type"] != "http" or (scope["method"] in WITHOUT and not _declares_body(scope)):
             await self.app(scope, receive, send)
             return

@@ -9,28 +9,16 @@ from dataclasses import dataclass, field, replace
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from rankwell.apps.search.page import views
 from rankwell.apps.search.page.facets import chips
 from rankwell.apps.search.page.rows import Row, row_of
 from rankwell.apps.search.page.site import COMPARE, SIDE, Site, duration, site_of
-from rankwell.apps.search.page.views import (
-    LEFT,
-    NO_FILTERS,
-    RIGHT,
-    Pairs,
-    RankingSettings,
-    SideBySide,
-    given_of,
-    query_pairs,
-    ranking_pairs,
-    read_side_by_side,
-    words_of,
-)
 from rankwell.apps.search.responses import SearchResponse
 from rankwell.core import RankwellError
 
 router = APIRouter(include_in_schema=False)
 DEEP = 10
-ARROWS = {LEFT: "→", RIGHT: "←"}
+ARROWS = {views.LEFT: "→", views.RIGHT: "←"}
 
 
 @dataclass(frozen=True)
@@ -38,9 +26,9 @@ class Side:
     """One of the two rankings."""
 
     prefix: str
-    ranking: RankingSettings
-    usual: RankingSettings
-    pairs: Pairs = field(default_factory=list)  # of the address, without the settings of this side
+    ranking: views.RankingSettings
+    usual: views.RankingSettings
+    pairs: views.Pairs = field(default_factory=list)  # of the address, without the settings of this side
     reset: str = ""
     rows: Sequence[Row] = ()
     warnings: Sequence[str] = ()
@@ -50,7 +38,7 @@ class Side:
     @property
     def opposite(self) -> str:
         """The prefix of the other side's settings."""
-        return RIGHT if self.prefix == LEFT else LEFT
+        return views.RIGHT if self.prefix == views.LEFT else views.LEFT
 
     @property
     def arrow(self) -> str:
@@ -60,18 +48,18 @@ class Side:
     @property
     def changed(self) -> int:
         """Number of settings that differ from the defaults."""
-        return len(ranking_pairs(self.ranking, self.usual))
+        return len(views.ranking_pairs(self.ranking, self.usual))
 
 
 @router.get(COMPARE)
 async def compare(request: Request) -> Response:
     """Render the comparison that the address asks for."""
     site = site_of(request)
-    given, usual = given_of(request.url.query), site.usual_pair
+    given, usual = views.given_of(request.url.query), site.usual_pair
     try:
-        view = read_side_by_side(given, usual)
+        view = views.read_side_by_side(given, usual)
     except RankwellError as error:
-        view = SideBySide(words_of(given), NO_FILTERS, *usual)
+        view = views.SideBySide(views.words_of(given), views.NO_FILTERS, *usual)
         sides = [replace(side, trouble=site.words(error)) for side in _sides(site, view)]
         return _page(site, request, view, sides, 422)
     elsewhere = site.shorter(request, COMPARE, view.pairs(usual))
@@ -83,17 +71,17 @@ async def compare(request: Request) -> Response:
     return _page(site, request, view, sides, 422 if any(side.trouble for side in sides) else 200)
 
 
-def _sides(site: Site, view: SideBySide) -> list[Side]:
+def _sides(site: Site, view: views.SideBySide) -> list[Side]:
     usual = site.usual_pair
     bare = replace(view, wait=False)
     left, right = replace(bare, left=usual[0]).pairs(usual), replace(bare, right=usual[1]).pairs(usual)
     return [
-        Side(LEFT, view.left, usual[0], left, site.link(COMPARE, left)),
-        Side(RIGHT, view.right, usual[1], right, site.link(COMPARE, right)),
+        Side(views.LEFT, view.left, usual[0], left, site.link(COMPARE, left)),
+        Side(views.RIGHT, view.right, usual[1], right, site.link(COMPARE, right)),
     ]
 
 
-async def _searched(site: Site, request: Request, view: SideBySide, side: Side) -> Side:
+async def _searched(site: Site, request: Request, view: views.SideBySide, side: Side) -> Side:
     try:
         state = await site.search(view.q, view.filters, side.ranking, request if view.wait else None, k=DEEP)
     except RankwellError as error:
@@ -103,7 +91,7 @@ async def _searched(site: Site, request: Request, view: SideBySide, side: Side) 
     return replace(side, rows=rows, warnings=response.warnings, took=duration(response.took_ms))
 
 
-def _rows(site: Site, view: SideBySide, side: Side, response: SearchResponse) -> list[Row]:
+def _rows(site: Site, view: views.SideBySide, side: Side, response: SearchResponse) -> list[Row]:
     pairs = replace(view, wait=False).pairs(site.usual_pair)
     place = [(SIDE, side.prefix.rstrip("."))]
     return [row_of(site, view.q, result, pairs, DEEP, side=place) for result in response.results]
@@ -126,7 +114,7 @@ def _agreement(sides: Sequence[Side]) -> str:
     return f"{both} of {len(rows)} documents are on both sides, {same} of them at the same rank."
 
 
-def _page(site: Site, request: Request, view: SideBySide, sides: Sequence[Side], status: int) -> Response:
+def _page(site: Site, request: Request, view: views.SideBySide, sides: Sequence[Side], status: int) -> Response:
     usual = site.usual_pair
     bare = replace(view, wait=False)
     asks = any(side.ranking.model and side.rows for side in sides) and not view.wait
@@ -139,4 +127,4 @@ def _page(site: Site, request: Request, view: SideBySide, sides: Sequence[Side],
         "kept_pairs": [pair for pair in bare.pairs(usual) if pair[0] != "q"],
         "chips": chips(view.filters, lambda filters: site.link(COMPARE, replace(bare, filters=filters).pairs(usual))),
     }
-    return site.show(request, "compare.html", values, query_pairs(view.q, view.filters), status)
+    return site.show(request, "compare.html", values, views.query_pairs(view.q, view.filters), status)

@@ -11,19 +11,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from rankwell.apps.search.api.problems import UNAVAILABLE
+from rankwell.apps.search.page import views
 from rankwell.apps.search.page.facets import Box, Matched, boxes, chips, matched_by
 from rankwell.apps.search.page.rows import Row, row_of
 from rankwell.apps.search.page.site import SEARCH, Site, counted, duration, site_of
-from rankwell.apps.search.page.views import (
-    NO_FILTERS,
-    PAGE_SIZES,
-    View,
-    given_of,
-    query_pairs,
-    ranking_pairs,
-    read_view,
-    words_of,
-)
 from rankwell.apps.search.responses import RERANKED, SearchResponse
 from rankwell.apps.search.searcher import SearchState
 from rankwell.core import RankwellError
@@ -60,11 +51,11 @@ class Shown:
 async def search(request: Request) -> Response:
     """Render the search that the address asks for."""
     site = site_of(request)
-    given = given_of(request.url.query)
+    given = views.given_of(request.url.query)
     try:
-        view = read_view(given, site.usual)
+        view = views.read_view(given, site.usual)
     except RankwellError as error:
-        view = View(words_of(given), ranking=site.usual)
+        view = views.View(views.words_of(given), ranking=site.usual)
         return _page(site, request, view, Shown(trouble=site.words(error), said=site.words(error)), 422)
     elsewhere = site.shorter(request, SEARCH, view.pairs(site.usual))
     if elsewhere is not None:
@@ -83,7 +74,7 @@ async def search(request: Request) -> Response:
     return _page(site, request, view, shown)
 
 
-def _show_results(site: Site, view: View, state: SearchState) -> Shown:
+def _show_results(site: Site, view: views.View, state: SearchState) -> Shown:
     response, matched, grades = state.response, matched_by(state, view.filters), site.grades(view.q)
     pairs, last = replace(view, wait=False).pairs(site.usual), view.offset + view.k
     rows = [row_of(site, view.q, result, pairs, last, grade=grades.get(result.id)) for result in response.results]
@@ -103,14 +94,14 @@ def _show_results(site: Site, view: View, state: SearchState) -> Shown:
     return replace(shown, rerank=whole if waits else "", again=whole if response.partial else "")
 
 
-def _count(view: View, matched: Matched) -> str:
+def _count(view: views.View, matched: Matched) -> str:
     """Number of matching documents in words; a search by vectors matches all documents."""
     if view.ranking.by != "words":
         return f"The nearest of {counted(len(matched.index), 'document')}"
     return counted(matched.total, "document")
 
 
-def _said(view: View, shown: Shown, response: SearchResponse) -> str:
+def _said(view: views.View, shown: Shown, response: SearchResponse) -> str:
     """The status text for screen readers."""
     if response.stage != RERANKED:
         return f"{shown.count} found." if shown.rows else "Nothing was found."
@@ -119,7 +110,7 @@ def _said(view: View, shown: Shown, response: SearchResponse) -> str:
     return f"Re-ranked by {view.ranking.model}: {moved} of {of} moved." if moved else "Re-ranked: nothing moved."
 
 
-def _pages(site: Site, view: View, matched: Matched, rows: Sequence[Row]) -> dict[str, Any]:
+def _pages(site: Site, view: views.View, matched: Matched, rows: Sequence[Row]) -> dict[str, Any]:
     """Links to the first, the previous and the next page."""
     limit = site.service.settings.max_k
     total = min(matched.total if view.ranking.by == "words" else len(matched.index), limit)
@@ -133,7 +124,7 @@ def _pages(site: Site, view: View, matched: Matched, rows: Sequence[Row]) -> dic
     return there
 
 
-def _nothing(site: Site, view: View, state: SearchState) -> dict[str, Any]:
+def _nothing(site: Site, view: views.View, state: SearchState) -> dict[str, Any]:
     """Why nothing was found, and changes that would find something."""
     index, ranking = state.index, view.ranking
     words = index.analyzer.positions(state.asked)
@@ -150,25 +141,25 @@ def _nothing(site: Site, view: View, state: SearchState) -> dict[str, Any]:
     }
 
 
-def _link(site: Site, view: View) -> str:
+def _link(site: Site, view: views.View) -> str:
     return site.link(SEARCH, view.pairs(site.usual))
 
 
-def _page(site: Site, request: Request, view: View, shown: Shown, status: int = 200) -> Response:
-    usual, across = site.usual, query_pairs(view.q, view.filters)
+def _page(site: Site, request: Request, view: views.View, shown: Shown, status: int = 200) -> Response:
+    usual, across = site.usual, views.query_pairs(view.q, view.filters)
     values = {
         "view": view,
         "usual": usual,
         "offers": site.offers,
-        "sizes": PAGE_SIZES,
+        "sizes": views.PAGE_SIZES,
         "found": shown,
         "facets": shown.facets,
         "facets_open": False,
-        "changed": len(ranking_pairs(view.ranking, usual)),
+        "changed": len(views.ranking_pairs(view.ranking, usual)),
         "kept_pairs": [pair for pair in view.first_page().pairs(usual) if pair[0] != "q"],
         "settings_pairs": across,
-        "reset": _link(site, View(view.q, filters=view.filters, ranking=usual)),
-        "cleared": _link(site, view.first_page(filters=NO_FILTERS)),
+        "reset": _link(site, views.View(view.q, filters=view.filters, ranking=usual)),
+        "cleared": _link(site, view.first_page(filters=views.NO_FILTERS)),
         "chips": chips(view.filters, lambda filters: _link(site, view.first_page(filters=filters))),
     }
     return site.show(request, "search.html", values, across, status)

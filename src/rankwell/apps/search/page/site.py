@@ -13,20 +13,7 @@ from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
 from rankwell.apps.search.api.problems import UNAVAILABLE, problem_for
-from rankwell.apps.search.page.views import (
-    NO_MODEL,
-    Filters,
-    Pair,
-    Pairs,
-    RankingSettings,
-    address,
-    given_of,
-    is_shortest,
-    last,
-    read_side_by_side,
-    read_view,
-    request_values,
-)
+from rankwell.apps.search.page import views
 from rankwell.apps.search.requests import SearchRequest, parse_values
 from rankwell.apps.search.rerank_queue import RerankQueueFullError, RerankTimeoutError
 from rankwell.apps.search.searcher import SearchState
@@ -64,7 +51,7 @@ class Offers:
     @property
     def model_choices(self) -> list[tuple[str, str]]:
         """The models as options of a menu."""
-        return [(NO_MODEL, "none"), *((model, model) for model in self.models)]
+        return [(views.NO_MODEL, "none"), *((model, model) for model in self.models)]
 
 
 class Site:
@@ -75,16 +62,16 @@ class Site:
         self._offers: dict[int, Offers] = {}  # by the index's commit
 
     @cached_property
-    def usual(self) -> RankingSettings:
+    def usual(self) -> views.RankingSettings:
         """The default ranking of the page."""
         settings = self.service.settings
         depth = min(DEPTH, settings.max_depth, usual_depth(settings.rerank) if settings.rerank else DEPTH)
-        return RankingSettings(rerank=settings.default_reranker or NO_MODEL, depth=depth)
+        return views.RankingSettings(rerank=settings.default_reranker or views.NO_MODEL, depth=depth)
 
     @property
-    def usual_pair(self) -> tuple[RankingSettings, RankingSettings]:
+    def usual_pair(self) -> tuple[views.RankingSettings, views.RankingSettings]:
         """The default comparison: BM25, and the strongest ranking that this server offers."""
-        plain, offers = replace(self.usual, rerank=NO_MODEL), self.offers
+        plain, offers = replace(self.usual, rerank=views.NO_MODEL), self.offers
         if offers.models:
             return plain, replace(plain, rerank=self.usual.model or offers.models[0])
         return plain, replace(plain, by="both") if offers.vectors else replace(plain, rm3=True)
@@ -107,7 +94,7 @@ class Site:
         return known
 
     async def search(
-        self, q: str, filters: Filters, ranking: RankingSettings, request: Request | None, **more: Any
+        self, q: str, filters: views.Filters, ranking: views.RankingSettings, request: Request | None, **more: Any
     ) -> SearchState:
         """Search as the REST API would, with its checks and limits; with the second stage where `request` is given.
 
@@ -117,7 +104,7 @@ class Site:
         model = settings.rerankers.get(ranking.rerank)
         if model is not None and ranking.depth == self.usual.depth:  # a default that was not chosen for this model
             ranking = replace(ranking, depth=min(ranking.depth, usual_depth(model)))
-        asked: SearchRequest = parse_values(request_values(q, filters, ranking, **more), settings)
+        asked: SearchRequest = parse_values(views.request_values(q, filters, ranking, **more), settings)
         state, _ = await self.service.first(asked, lambda _: None)
         if request is None or asked.rerank is None or not state.response.results:
             return state
@@ -147,24 +134,29 @@ class Site:
         """The HTTP status for an error."""
         return problem_for(self.service, error).status
 
-    def link(self, path: str, pairs: Pairs) -> str:
+    def link(self, path: str, pairs: views.Pairs) -> str:
         """The address of one of our pages."""
-        return self.pages.url(address(path, pairs))
+        return self.pages.url(views.address(path, pairs))
 
-    def shorter(self, request: Request, path: str, pairs: Pairs) -> Response | None:
+    def shorter(self, request: Request, path: str, pairs: views.Pairs) -> Response | None:
         """Redirect to the address without default settings, where this one contains some; else None."""
-        if is_shortest(request.url.query, pairs):
+        if views.is_shortest(request.url.query, pairs):
             return None
         return RedirectResponse(self.link(path, pairs), 303)
 
     def show(
-        self, request: Request, template: str, values: Mapping[str, Any], across: Sequence[Pair] = (), status: int = 200
+        self,
+        request: Request,
+        template: str,
+        values: Mapping[str, Any],
+        across: Sequence[views.Pair] = (),
+        status: int = 200,
     ) -> Response:
         """Render a page, or only its main part where our script asks for that; `across` is kept in links."""
         shared = {
             "layout": layout_for(request),
             "here": request.scope["path"],
-            "across": address("", across),
+            "across": views.address("", across),
             "can_judge": self.service.judgments is not None,
             "documents": counted(len(self.index), "document"),
         }
@@ -195,19 +187,19 @@ class Origin:
 
     id: str
     q: str
-    filters: Filters
-    ranking: RankingSettings
+    filters: views.Filters
+    ranking: views.RankingSettings
     back: str
 
 
 def origin_of(site: Site, query: str) -> Origin:
     """Read the search that led to a document from the page's address."""
-    given = given_of(query)
-    rest: Pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] not in (ID, SIDE, ALL)]
-    docno, side = last(given, ID), last(given, SIDE)
+    given = views.given_of(query)
+    rest: views.Pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] not in (ID, SIDE, ALL)]
+    docno, side = views.last(given, ID), views.last(given, SIDE)
     if side in ("a", "b"):
-        both = read_side_by_side(given, site.usual_pair)
+        both = views.read_side_by_side(given, site.usual_pair)
         ranking = both.left if side == "a" else both.right
         return Origin(docno, both.q, both.filters, ranking, site.link(COMPARE, rest))
-    view = read_view(given, site.usual)
+    view = views.read_view(given, site.usual)
     return Origin(docno, view.q, view.filters, view.ranking, site.link(SEARCH, rest))
