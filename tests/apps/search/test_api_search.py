@@ -208,7 +208,7 @@ def test_later_commits_are_seen_and_a_response_tells_which(index: Path, tmp_path
         assert client.get("/api/search?q=zebra").json()["results"] == []
         with IndexWriter(own) as writer:
             writer.add(Document("z", {"title": "Zebra"}))
-        client.site.service.searcher.refresh()  # type: ignore[attr-defined]
+        client.site.service.searcher.indexes.refresh()  # type: ignore[attr-defined]
         found = client.get("/api/search?q=zebra").json()
         assert ([row["id"] for row in found["results"]], found["commit"]) == (["z"], 2)
     assert index != own

@@ -8,21 +8,15 @@ import logging
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from rankwell.apps.search.access import OPEN, Access, Keys
 from rankwell.apps.search.api.problems import ProblemError, problem_for
-from rankwell.apps.search.documents_writer import DocumentsWriter
-from rankwell.apps.search.judgments import JudgmentsFile
 from rankwell.apps.search.process import spare_what_stays, take_turns
-from rankwell.apps.search.responses import take_notes
-from rankwell.apps.search.searcher import Searcher
-from rankwell.apps.search.service import SearchPool, Service
+from rankwell.apps.search.service import Service, create_service
 from rankwell.apps.search.settings import ServeSettings
 from rankwell.core import MissingExtraError, RankwellError
-from rankwell.index import scheme_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -32,19 +26,6 @@ logger = logging.getLogger("rankwell.web.serve")
 AT_ONCE = 16  # requests started per round of the event loop under load: some milliseconds of work
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 API = ("/api", "/health", "/ready", "/metrics", "/openapi.json")  # and all below /api/
-
-
-def create_service(settings: ServeSettings) -> Service:
-    """Open the index, and create the searcher, the writer and the other parts of a server."""
-    take_notes()
-    searcher = Searcher(settings)
-    searcher.check()
-    pool = SearchPool(settings.search_threads, settings.waiting, settings.patience)
-    judgments = None if settings.judgments is None else JudgmentsFile(settings.judgments)
-    writer = None  # an index in a database is written by other programs (`rankwell push`)
-    if scheme_of(settings.index) is None:
-        writer = DocumentsWriter(settings.index, lambda _: searcher.refresh())
-    return Service(settings, searcher, pool, judgments, writer)
 
 
 def create_application(service: Service, when_ready: Callable[[], None] = lambda: None) -> Site:
@@ -133,7 +114,7 @@ class Site:
 
 def _page(service: Service) -> ASGIApp:
     """The search page with the middleware that all pages share."""
-    from rankwell.apps.search.page import compare_page, document_page, judgments_page, search_page, site
+    from rankwell.apps.search.page import document_page, judgments_page, search_page, site
     from rankwell.apps.web import Pages, Sessions, secret_key
     from rankwell.apps.web.application import new_application
 
@@ -144,7 +125,7 @@ def _page(service: Service) -> ASGIApp:
     pages.everywhere["site"] = service.settings.index_name
     app = new_application("Rankwell", pages)
     app.state.search_page = site.Site(pages, service)
-    for part in (search_page, compare_page, document_page, judgments_page):
+    for part in (search_page, document_page, judgments_page):
         app.include_router(part.router)
     return app
 
@@ -186,7 +167,7 @@ def run(settings: ServeSettings, tell: Callable[[str], None] = print) -> None:
         service.close()
 
 
-@contextmanager
+@contextlib.contextmanager
 def ending_well() -> Iterator[None]:
     """Treat SIGINT and SIGTERM as a normal end: uvicorn raises the signal again when it has stopped."""
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -11,7 +11,6 @@ import sys
 import threading
 from concurrent.futures import Future, InvalidStateError
 from pathlib import Path
-from threading import Lock
 from typing import TypeVar
 
 from rankwell.index.compiled import kernels as search_kernels
@@ -57,7 +56,7 @@ class KernelLoader:
     """Compiles and loads the kernels in a background thread."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self.closed = False
 
@@ -121,18 +120,11 @@ def spare_what_stays() -> None:
 def resident_bytes() -> int:
     """Bytes of memory in use now; the peak where the system does not say; 0 where it says neither."""
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, IndexError, ValueError):
-        return _largest()
-    import resource
-
-    return pages * resource.getpagesize()
-
-
-def _largest() -> int:
-    try:
         import resource
     except ImportError:  # Windows
         return 0
-    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return largest if sys.platform == "darwin" else largest * 1024
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    except (OSError, IndexError, ValueError):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024

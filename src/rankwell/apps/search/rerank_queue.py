@@ -15,9 +15,7 @@ import numpy as np
 from rankwell.apps.search.process import settle
 from rankwell.apps.search.rerank_worker import Call, RerankWorker
 from rankwell.apps.search.responses import taken_notes
-from rankwell.core import Document, ParameterError, RankwellError, Run, Stage
-from rankwell.core.arrays import Floats
-from rankwell.core.progress import SILENT, Progress
+from rankwell.core import SILENT, Document, Floats, ParameterError, Progress, RankwellError, Run, Stage
 from rankwell.models.base import Truncation
 from rankwell.models.base.runtime import cores
 from rankwell.models.base.tokens import Pair

@@ -11,8 +11,7 @@ from threading import Condition, Event, Thread
 import numpy as np
 
 from rankwell.apps.search.process import step_back
-from rankwell.core import RankwellError
-from rankwell.core.arrays import Floats
+from rankwell.core import Floats, RankwellError
 from rankwell.models.base.tokens import Pair
 from rankwell.models.reranking.scores import Scorer, key
 

@@ -186,10 +186,6 @@ class Searcher:
             scorer.scores(scorer.logits([]))  # raises for a model that cannot rank
             self.queue.submit(stage.changed(index=None), run, notes=[]).result()
 
-    def refresh(self) -> None:
-        """Check for a later commit now; called after the server's own commits."""
-        self.indexes.refresh()
-
     def close(self) -> None:
         """Cancel waiting re-ranking and running compilation."""
         self._kernels.close()

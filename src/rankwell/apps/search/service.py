@@ -18,10 +18,11 @@ from rankwell.apps.search.judgments import JudgmentsFile
 from rankwell.apps.search.process import resident_bytes
 from rankwell.apps.search.requests import SearchRequest
 from rankwell.apps.search.rerank_queue import RerankTimeoutError
-from rankwell.apps.search.responses import to_json
+from rankwell.apps.search.responses import take_notes, to_json
 from rankwell.apps.search.searcher import Searcher, SearchState
 from rankwell.apps.search.settings import ServeSettings
 from rankwell.core import RankwellError, home
+from rankwell.index import scheme_of
 
 Receive = Callable[[], Awaitable[Any]]
 P = ParamSpec("P")
@@ -264,6 +265,19 @@ class Service:
 
     def _shed(self) -> dict[str, float]:
         return {"search": self.pool.shed, "rerank": self.searcher.queue.shed}
+
+
+def create_service(settings: ServeSettings) -> Service:
+    """Open the index, and create the searcher, the writer and the other parts of a server."""
+    take_notes()
+    searcher = Searcher(settings)
+    searcher.check()
+    pool = SearchPool(settings.search_threads, settings.waiting, settings.patience)
+    judgments = None if settings.judgments is None else JudgmentsFile(settings.judgments)
+    writer = None  # an index in a database is written by other programs (`rankwell push`)
+    if scheme_of(settings.index) is None:
+        writer = DocumentsWriter(settings.index, lambda _: searcher.indexes.refresh())
+    return Service(settings, searcher, pool, judgments, writer)
 
 
 def response_json(state: SearchState) -> bytes:

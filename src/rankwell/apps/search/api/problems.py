@@ -13,9 +13,7 @@ from rankwell.core import ParameterError, RankwellError
 from rankwell.core.errors import shown
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.requests import Request
-    from starlette.responses import Response
+    from fastapi import FastAPI, Request, Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from rankwell.apps.search.service import Service

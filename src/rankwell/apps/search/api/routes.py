@@ -16,17 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rankwell import __version__
-from rankwell.apps.search.api import schemas
-from rankwell.apps.search.api.problems import (
-    JSON,
-    WORDS,
-    JsonBodies,
-    ProblemError,
-    answer_errors,
-    problem_for,
-    read_named,
-    read_object,
-)
+from rankwell.apps.search.api import problems, schemas
 from rankwell.apps.search.documents_writer import DocumentsWriter, Written
 from rankwell.apps.search.judgments import JudgmentsFile
 from rankwell.apps.search.requests import parse_query, parse_values
@@ -135,13 +125,13 @@ Id = Annotated[str, Depends(_id)]
 
 def _writer(service: Service) -> DocumentsWriter:
     if service.writer is None:
-        raise ProblemError(403, "this server does not write: its index is filled by rankwell push")
+        raise problems.ProblemError(403, "this server does not write: its index is filled by rankwell push")
     return service.writer
 
 
 async def _judgments(service: Parts) -> JudgmentsFile:
     if service.judgments is None:
-        raise ProblemError(404, "this server keeps no judgments", "a server started with --judgments FILE")
+        raise problems.ProblemError(404, "this server keeps no judgments", "a server started with --judgments FILE")
     return service.judgments
 
 
@@ -149,7 +139,7 @@ Judgments = Annotated[JudgmentsFile, Depends(_judgments)]
 
 
 def _json(content: Any, status: int = 200) -> Response:
-    return Response(to_json(content), status, media_type=JSON)
+    return Response(to_json(content), status, media_type=problems.JSON)
 
 
 @route("GET", PATH, "Search", RESULTS, *SEARCHING, openapi=PARAMETERS)
@@ -159,14 +149,14 @@ async def search(request: Request, service: Parts) -> Response:
     Results that a model should have re-ranked and did not within the time-out are the first stage's, and `partial`.
     """
     asked = parse_query(request.scope["query_string"], service.settings)
-    return Response(await service.search(asked, request.receive), media_type=JSON)
+    return Response(await service.search(asked, request.receive), media_type=problems.JSON)
 
 
 @route("POST", PATH, "Search, with options as JSON", RESULTS, *SEARCHING, 413, 415, openapi=BODY)
 async def search_with_json(request: Request, service: Parts) -> Response:
-    """The same, with the options as a JSON object; null means the default."""
-    asked = parse_values(read_object(await request.body()), service.settings)
-    return Response(await service.search(asked, request.receive), media_type=JSON)
+    """The same, with the options as a JSON object."""
+    asked = parse_values(problems.read_object(await request.body()), service.settings)
+    return Response(await service.search(asked, request.receive), media_type=problems.JSON)
 
 
 @route(
@@ -182,7 +172,7 @@ async def search_stream(request: Request, service: Parts) -> Response:
             async for each in service.stream(state, first):
                 yield each
         except RankwellError as error:
-            yield event(b"error", to_json(problem_for(service, error).for_json()))
+            yield event(b"error", to_json(problems.problem_for(service, error).for_json()))
 
     return StreamingResponse(events(), media_type=EVENTS, headers={"x-accel-buffering": "no"})
 
@@ -208,7 +198,7 @@ async def read_document(service: Parts, id: Id) -> Response:
 )
 async def put_document(request: Request, service: Parts, id: Id) -> Response:
     """Keep a document under its id. When this answers, it survives a loss of power."""
-    texts = read_named(await request.body(), "fields", others=("metadata",))
+    texts = problems.read_named(await request.body(), "fields", others=("metadata",))
     written = await _done(_writer(service).put([_document({"id": id, **texts}, "body")]))
     return _json(written._asdict(), 201 if written.created else 200)
 
@@ -216,7 +206,7 @@ async def put_document(request: Request, service: Parts, id: Id) -> Response:
 @route("POST", DOCUMENTS, "Add or replace several documents", ALL_KEPT, *CHANGING, 409, openapi=BATCH)
 async def put_documents(request: Request, service: Parts) -> Response:
     """Keep several documents, all or none of them."""
-    batch, most = read_named(await request.body(), "documents")["documents"], service.settings.max_batch
+    batch, most = problems.read_named(await request.body(), "documents")["documents"], service.settings.max_batch
     if not isinstance(batch, list) or not batch:
         raise ParameterError("documents", expected="a list of documents", found=batch)
     if len(batch) > most:
@@ -249,8 +239,8 @@ def _document(entry: Any, where: str) -> Document:
     return Document(docno, {name: text for name, text in fields.items() if text}, metadata)
 
 
-def _missing(docno: str) -> ProblemError:
-    return ProblemError(404, "there is no such document", "the id of a document", shown(docno), "id")
+def _missing(docno: str) -> problems.ProblemError:
+    return problems.ProblemError(404, "there is no such document", "the id of a document", shown(docno), "id")
 
 
 async def _done(future: Future[Written]) -> Written:
@@ -263,7 +253,7 @@ async def _done(future: Future[Written]) -> Written:
 )
 async def judge(request: Request, service: Parts, kept: Judgments) -> Response:
     """Keep a grade for a document of a query: 1 or more is relevant, 0 or less is not, null takes it back."""
-    given = read_named(await request.body(), "query", "id", "grade")
+    given = problems.read_named(await request.body(), "query", "id", "grade")
     if isinstance(given["id"], str) and await service.pool.run(service.searcher.document, given["id"]) is None:
         raise ParameterError("id", expected="the id of a document", found=given["id"])
     key = request.scope.get("state", {}).get("key")
@@ -316,7 +306,7 @@ async def ready(service: Parts) -> Response:
     """Whether the models are loaded."""
     if not service.ready:
         why = service.trouble or "the models are being loaded"
-        raise ProblemError(503, why, headers={"retry-after": "1"})
+        raise problems.ProblemError(503, why, headers={"retry-after": "1"})
     return _json({"status": "ready"})
 
 
@@ -341,9 +331,9 @@ class QuickSearch:
         try:
             body = await self.service.search(parse_query(scope["query_string"], self.service.settings), receive)
         except RankwellError as error:
-            await problem_for(self.service, error).response()(scope, receive, send)
+            await problems.problem_for(self.service, error).response()(scope, receive, send)
             return
-        headers = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
+        headers = [(b"content-type", problems.JSON.encode()), (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
@@ -359,11 +349,14 @@ def create_api(service: Service) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.state.service = service
-    answer_errors(app, service)
+    problems.answer_errors(app, service)
     app.add_middleware(QuickSearch, service=service)
-    app.add_middleware(JsonBodies, largest=service.settings.max_body)
+    app.add_middleware(problems.JsonBodies, largest=service.settings.max_body)
     app.add_middleware(
-        Faults, page=lambda _, status, where: ProblemError(status, WORDS[500], found=f"reference {where}").response()
+        Faults,
+        page=lambda _, status, where: problems.ProblemError(
+            status, problems.WORDS[500], found=f"reference {where}"
+        ).response(),
     )
     app.add_middleware(SecurityHeaders, secure=(service.settings.base_url or "").startswith("https:"))
     app.include_router(router)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, HTTPException, Request
-from starlette.responses import Response
+from fastapi import APIRouter, HTTPException, Request, Response
 
-from rankwell.apps.search.page.rows import DOCUMENT, LONGEST_TITLE, WHY, cut, marked, str_of, title_of
+from rankwell.apps.search.page.results import DOCUMENT, LONGEST_TITLE, WHY, cut, marked, str_of, title_of
 from rankwell.apps.search.page.site import ALL, Origin, Site, origin_of, site_of
 from rankwell.apps.search.page.views import given_of
 from rankwell.apps.search.responses import HEADING
