@@ -47,17 +47,11 @@ class TooSlowError(RankwellError):
 
     status = 503
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"search: expected an answer within {seconds:g} s, found none yet")
-
 
 class GoneError(RankwellError):
     """The client has disconnected: its request is cancelled."""
 
     status = 499  # nginx's status for a client that closed the connection
-
-    def __init__(self) -> None:
-        super().__init__("search: the client has left")
 
 
 class SearchPool:
@@ -209,7 +203,8 @@ class Service:
             async with asyncio.timeout(self.settings.timeout):
                 state, made = await self.pool.run(work)
         except TimeoutError:
-            raise TooSlowError(self.settings.timeout) from None
+            limit = f"{self.settings.timeout:g} s"
+            raise TooSlowError(f"search: expected an answer within {limit}, found none yet") from None
         self.metrics.stages.labels("first").observe(state.response.took_ms / 1000)
         return state, made
 
@@ -226,7 +221,7 @@ class Service:
         try:
             await asyncio.wait((waiter, watcher), return_when=asyncio.FIRST_COMPLETED)
             if not waiter.done():
-                raise GoneError
+                raise GoneError("search: the client has left")
             run = waiter.result()
         finally:
             future.cancel()

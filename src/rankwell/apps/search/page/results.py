@@ -270,21 +270,13 @@ def _number(number: float) -> str:
     return as_text(number if number.is_integer() else float(f"{number:.6g}"))
 
 
-@dataclass(frozen=True)
-class Chip:
-    """An active filter, and the address of the page without it."""
-
-    words: str
-    link: str
-
-
-def chips(filters: Filters, link: Callable[[Filters], str]) -> list[Chip]:
-    """The active filters; `link` gives the address of the page with other filters."""
+def chips(filters: Filters, link: Callable[[Filters], str]) -> list[tuple[str, str]]:
+    """The active filters in words, each with the page without it; `link` gives the address for other filters."""
     values = [
-        Chip(f"{column}: {cut(value, LONGEST_VALUE)}", link(filters.toggled(column, value)))
+        (f"{column}: {cut(value, LONGEST_VALUE)}", link(filters.toggled(column, value)))
         for column, value in filters.values
     ]
-    ranges = [Chip(f"{column}: {_span(bounds)}", link(filters.without(column))) for column, bounds in filters.ranges]
+    ranges = [(f"{column}: {_span(bounds)}", link(filters.without(column))) for column, bounds in filters.ranges]
     return values + ranges
 
 

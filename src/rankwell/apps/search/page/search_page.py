@@ -230,15 +230,14 @@ async def _search_side(site: Site, request: Request, view: views.SideBySide, sid
         state = await site.search(view.q, view.filters, side.ranking, request if view.wait else None, k=DEEP)
     except RankwellError as error:
         return replace(side, trouble=site.words(error))
-    response = state.response
-    rows = await site.service.pool.run(_rows, site, view, side, response)
-    return replace(side, rows=rows, warnings=response.warnings, took=duration(response.took_ms))
-
-
-def _rows(site: Site, view: views.SideBySide, side: Side, response: SearchResponse) -> list[Row]:
-    pairs = replace(view, wait=False).pairs(site.usual_pair)
+    response, pairs = state.response, replace(view, wait=False).pairs(site.usual_pair)
     place = [(SIDE, side.prefix.rstrip("."))]
-    return [row_of(site, view.q, result, pairs, DEEP, side=place) for result in response.results]
+
+    def make_rows() -> list[Row]:
+        return [row_of(site, view.q, result, pairs, DEEP, side=place) for result in response.results]
+
+    rows = await site.service.pool.run(make_rows)
+    return replace(side, rows=rows, warnings=response.warnings, took=duration(response.took_ms))
 
 
 def _joined(sides: Sequence[Side]) -> list[Side]:
