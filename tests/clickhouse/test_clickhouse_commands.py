@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from clickhouse_servers import need_chdb
 from rankwell import Document
 from rankwell.apps.search.access import Keys
-from rankwell.apps.search.application import create_application, create_service
+from rankwell.apps.search.application import create_application
+from rankwell.apps.search.service import create_service
 from rankwell.apps.search.settings import ServeSettings
 from rankwell.cli import app
 from rankwell.index import IndexWriter

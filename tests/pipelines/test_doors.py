@@ -11,7 +11,7 @@ import pytest
 
 import rankwell
 from rankwell.apps.search.api.schemas import search_parameters
-from rankwell.apps.search.page.ranking import RankingSettings
+from rankwell.apps.search.page.views import RankingSettings
 from rankwell.apps.search.requests import SearchRequest
 from rankwell.cli import load_command
 from rankwell.core import ParameterError

@@ -11,7 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from rankwell.apps.search.application import create_application, create_service
+from rankwell.apps.search.application import create_application
+from rankwell.apps.search.service import create_service
 from rankwell.apps.search.settings import ServeSettings
 from rankwell.cli import app
 from rankwell.collections import read_run

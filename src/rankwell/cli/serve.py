@@ -9,9 +9,7 @@ from typer import Argument, Option, Typer
 from typer.core import TyperGroup
 
 from rankwell.apps.search.access import Keys, default_keys
-from rankwell.apps.search.settings import ServeSettings
 from rankwell.cli import options
-from rankwell.index import scheme_of
 from rankwell.report import Column, Table
 
 RUN = "run"
@@ -67,6 +65,8 @@ def run(
 ) -> None:
     """Serve the search page and the REST API of an index until Ctrl-C."""
     from rankwell.apps.search.application import run as run_server
+    from rankwell.apps.search.settings import ServeSettings
+    from rankwell.index import scheme_of
 
     here = Path(folder) if scheme_of(folder) is None else None
     beside = here and here.resolve().with_name(f"{here.resolve().name}.judgments.jsonl")

@@ -12,7 +12,8 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from rankwell.apps.search.access import Keys
-from rankwell.apps.search.application import create_application, create_service
+from rankwell.apps.search.application import create_application
+from rankwell.apps.search.service import create_service
 from rankwell.apps.search.settings import ServeSettings
 from rankwell.core import Document
 from rankwell.index import IndexWriter

@@ -13,9 +13,8 @@ import pytest
 from serving_api import make_index, served, settings_for
 from starlette.testclient import TestClient
 
-from rankwell.apps.search.index import BusyError, SearchPool
 from rankwell.apps.search.requests import SearchRequest
-from rankwell.apps.search.service import GoneError
+from rankwell.apps.search.service import BusyError, GoneError, SearchPool
 
 
 @pytest.fixture(scope="module")
@@ -178,10 +177,10 @@ def test_a_client_that_has_left_costs_no_model_any_more(index: Path, monkeypatch
         endless: Future[Any] = Future()
         monkeypatch.setattr(service.searcher, "begin_rerank", lambda *_: endless)
 
-        async def gone() -> None:
-            """At once."""
+        async def gone() -> dict[str, str]:
+            return {"type": "http.disconnect"}
 
         request = SearchRequest(q="soap", rerank="some model")
         with pytest.raises(GoneError):
-            asyncio.run(service.second(request, service.searcher.first(request), gone))
+            asyncio.run(service.second(service.searcher.first(request), gone, lambda state: state))
         assert endless.cancelled()

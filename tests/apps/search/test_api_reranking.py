@@ -126,7 +126,8 @@ def test_a_model_that_is_late_leaves_the_first_stage_s_results(
     client = fresh_client
     searcher = client.site.service.searcher  # type: ignore[attr-defined]
     first = client.get("/api/search", params={"q": QUERY, "rerank": "none"}).json()
-    monkeypatch.setattr(searcher, "time_left", lambda *_: 0.0001)
+    begin = searcher.begin_rerank
+    monkeypatch.setattr(searcher, "begin_rerank", lambda state, _: begin(state, 0.0001))
     late = client.get("/api/search", params={"q": QUERY}).json()
     assert (late["stage"], late["partial"]) == ("first", True)
     assert ids(late["results"]) == ids(first["results"])

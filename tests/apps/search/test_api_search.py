@@ -139,7 +139,7 @@ def test_a_stream_begins_with_the_first_stage_and_says_when_it_is_done(client: T
 
 
 def test_the_quick_way_and_the_described_route_answer_alike(client: TestClient) -> None:
-    from rankwell.apps.search.api import search_routes as quick_search
+    from rankwell.apps.search.api import routes as quick_search
 
     quick = client.get("/api/search?q=droplets&explain=1").json()
     before, quick_search.PATH = quick_search.PATH, "/nowhere"
@@ -208,7 +208,7 @@ def test_later_commits_are_seen_and_a_response_tells_which(index: Path, tmp_path
         assert client.get("/api/search?q=zebra").json()["results"] == []
         with IndexWriter(own) as writer:
             writer.add(Document("z", {"title": "Zebra"}))
-        client.site.service.searcher.refresh()  # type: ignore[attr-defined]
+        client.site.service.searcher.indexes.refresh()  # type: ignore[attr-defined]
         found = client.get("/api/search?q=zebra").json()
         assert ([row["id"] for row in found["results"]], found["commit"]) == (["z"], 2)
     assert index != own

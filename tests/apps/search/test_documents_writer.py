@@ -13,15 +13,15 @@ import pytest
 
 from rankwell import Document
 from rankwell.apps.search import documents_writer
-from rankwell.apps.search.document_changes import (
+from rankwell.apps.search.documents_writer import (
     Deletion,
+    DocumentsWriter,
     IndexBusyError,
     NotWrittenError,
     WriterClosedError,
     WritesFullError,
     Written,
 )
-from rankwell.apps.search.documents_writer import DocumentsWriter
 from rankwell.core import ParameterError, RankwellError
 from rankwell.index import Index, IndexWriter
 from waiting import wait_until

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from rankwell.apps.search.metrics import Metrics, Read
 from rankwell.apps.search.process import resident_bytes
+from rankwell.apps.search.service import Metrics, Read
 
 
 def read(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

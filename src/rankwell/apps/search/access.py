@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from rankwell.apps.search.api.problems import Problem, respond
+from rankwell.apps.search.api.problems import ProblemError
 from rankwell.apps.web import RateLimit
 from rankwell.core import FormatError, ParameterError, RankwellError, atomic_write, home
 
@@ -25,11 +25,17 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 
+logger = logging.getLogger("rankwell.web.serve")
 READ, WRITE = "read", "write"
 ROLES = (READ, WRITE)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 PREFIX = "rankwell_"  # prefix by which people and secret scanners recognise a leaked key
 VERSION = 1
+SAFE = ("GET", "HEAD", "OPTIONS")
+OPEN = ("/health", "/ready", "/favicon.ico", "/robots.txt")
+ASKING = ("/api/search",)  # a POST that changes nothing
+WRONG_TRIES = 20  # per minute and client address
+HOW = "a key in the header Authorization: Bearer KEY, or X-API-Key: KEY"
 OWNER = 0o600  # the hashes cannot be reversed, but other users have no need to read them
 
 
@@ -135,15 +141,6 @@ def _read(path: Path) -> tuple[Key, ...]:
         raise FormatError(path, None, expected="keys as `rankwell serve keys` writes them", found=error) from error
 
 
-logger = logging.getLogger("rankwell.web.serve")
-
-SAFE = ("GET", "HEAD", "OPTIONS")
-OPEN = ("/health", "/ready", "/favicon.ico", "/robots.txt")
-ASKING = ("/api/search",)  # a POST that changes nothing
-WRONG_TRIES = 20  # per minute and client address
-HOW = "a key in the header Authorization: Bearer KEY, or X-API-Key: KEY"
-
-
 class Access:
     """Middleware that checks the API key of every request, so that no route can forget it.
 
@@ -157,42 +154,36 @@ class Access:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it with a problem response."""
         if scope["type"] == "http":
-            role = needed_role(scope["method"], scope["path"], private=self.private)
-            problem = None if role is None else self._checked(scope, role)
-            if problem is not None:
-                await respond(problem)(scope, receive, send)
+            try:
+                self._check(scope)
+            except ProblemError as problem:
+                await problem.response()(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
-    def _checked(self, scope: Scope, role: str) -> Problem | None:
-        """Like `_refused`, but refuse everything where the key file cannot be read."""
+    def _check(self, scope: Scope) -> None:
+        """Raise the reason to refuse the request; where the key file cannot be read, everything is refused."""
+        role = needed_role(scope["method"], scope["path"], private=self.private)
+        if role is None:
+            return
         try:
-            return self._refused(scope, role)
+            if role == WRITE and (self.keys is None or not self.keys.all()):
+                way_out = "a key (rankwell serve keys add NAME --role write)"
+                raise ProblemError(403, "this server has no keys, so that nobody can write", way_out, "none")
+            secret = key_of(scope)
+            if secret is None or self.keys is None:
+                raise _unknown(scope, "none")
+            key = self.keys.find(secret)
         except RankwellError as error:
             logger.error("%s", error)  # noqa: TRY400 -- an operator's mistake, not a bug
-            return Problem(503, "the keys cannot be read", headers={"retry-after": "60"})
-
-    def _refused(self, scope: Scope, role: str) -> Problem | None:
-        """The reason to refuse the request; None where it may pass."""
-        if role == WRITE and (self.keys is None or not self.keys.all()):
-            way_out = "rankwell serve keys add NAME --role write"
-            return Problem(403, "this server has no keys, so that nobody can write", f"a key ({way_out})", "none")
-        secret = key_of(scope)
-        if secret is None or self.keys is None:
-            return _unknown(scope, "none")
-        key = self.keys.find(secret)
+            raise ProblemError(503, "the keys cannot be read", headers={"retry-after": "60"}) from error
         if key is None:
-            return self._wrong(scope)
+            if self._tries.allows(scope["client"][0] if scope.get("client") else "unknown"):
+                raise _unknown(scope, "one that is not known here")
+            raise ProblemError(429, "too many wrong keys", HOW, "another wrong one", headers={"retry-after": "60"})
         if not key.may(role):
-            return Problem(403, "this key may read and not write", f"a key with the role {role}", key.role)
+            raise ProblemError(403, "this key may read and not write", f"a key with the role {role}", key.role)
         scope.setdefault("state", {})["key"] = key
-        return None
-
-    def _wrong(self, scope: Scope) -> Problem:
-        """Refuse an unknown key, and count it for the client's address."""
-        if self._tries.allows(scope["client"][0] if scope.get("client") else "unknown"):
-            return _unknown(scope, "one that is not known here")
-        return Problem(429, "too many wrong keys", HOW, "another wrong one", headers={"retry-after": "60"})
 
 
 def needed_role(method: str, path: str, *, private: bool) -> str | None:
@@ -220,6 +211,6 @@ def key_of(scope: Scope) -> str | None:
     return None
 
 
-def _unknown(scope: Scope, found: str) -> Problem:
+def _unknown(scope: Scope, found: str) -> ProblemError:
     challenge = "Bearer" if scope["path"].startswith("/api/") else 'Basic realm="rankwell", charset="UTF-8"'
-    return Problem(401, "this needs a key", HOW, found, headers={"www-authenticate": challenge})
+    return ProblemError(401, "this needs a key", HOW, found, headers={"www-authenticate": challenge})

@@ -8,23 +8,15 @@ import logging
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from rankwell.apps.search.access import OPEN, Access, Keys
-from rankwell.apps.search.api.application import create_api, is_api
-from rankwell.apps.search.api.problems import Problem, problem_for, respond
-from rankwell.apps.search.documents_writer import DocumentsWriter
-from rankwell.apps.search.index import SearchPool
-from rankwell.apps.search.judgments import JudgmentsFile
+from rankwell.apps.search.api.problems import ProblemError, problem_for
 from rankwell.apps.search.process import spare_what_stays, take_turns
-from rankwell.apps.search.responses import take_notes
-from rankwell.apps.search.searcher import Searcher
-from rankwell.apps.search.service import Service
+from rankwell.apps.search.service import Service, create_service
 from rankwell.apps.search.settings import ServeSettings
-from rankwell.core import RankwellError
-from rankwell.index import scheme_of
+from rankwell.core import MissingExtraError, RankwellError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -33,25 +25,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger("rankwell.web.serve")
 AT_ONCE = 16  # requests started per round of the event loop under load: some milliseconds of work
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-def create_service(settings: ServeSettings) -> Service:
-    """Open the index, and create the searcher, the writer and the other parts of a server."""
-    take_notes()
-    searcher = Searcher(settings)
-    searcher.check()
-    pool = SearchPool(settings.search_threads, settings.waiting, settings.patience)
-    judgments = None if settings.judgments is None else JudgmentsFile(settings.judgments)
-    writer = None  # an index in a database is written by other programs (`rankwell push`)
-    if scheme_of(settings.index) is None:
-        writer = DocumentsWriter(settings.index, lambda _: searcher.refresh())
-    return Service(settings, searcher, pool, judgments, writer)
+API = ("/api", "/health", "/ready", "/metrics", "/openapi.json")  # and all below /api/
 
 
 def create_application(service: Service, when_ready: Callable[[], None] = lambda: None) -> Site:
     """The server's ASGI application; `when_ready` is called when kernels and models are loaded."""
-    settings = service.settings
-    keys = None if settings.keys is None else Keys(settings.keys)
+    try:
+        from rankwell.apps.search.api.routes import create_api
+    except ImportError as error:
+        raise MissingExtraError("the REST API", extra="web") from error
+    keys = None if service.settings.keys is None else Keys(service.settings.keys)
     return Site(service, create_api(service), _page(service), keys, when_ready)
 
 
@@ -92,8 +75,9 @@ class Site:
             if self._hosts and _host(scope) not in self._hosts:
                 # DNS rebinding: a page of another site may have made its own name point here.
                 expected = f"one of {', '.join(sorted(self._hosts))} (--base-url adds another)"
-                problem = Problem(421, "this server does not answer to that name", expected, _host(scope), "host")
-                await respond(problem)(scope, receive, watch)
+                words = "this server does not answer to that name"
+                problem = ProblemError(421, words, expected, _host(scope), "host")
+                await problem.response()(scope, receive, watch)
             else:
                 await self._app(scope, receive, watch)
         finally:
@@ -102,7 +86,8 @@ class Site:
             self.service.metrics.seconds.labels(route).observe(time.perf_counter() - begun)
 
     async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (self.api if is_api(scope["path"]) else self.page)(scope, receive, send)
+        is_api = scope["path"].startswith("/api/") or scope["path"] in API
+        await (self.api if is_api else self.page)(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -129,17 +114,19 @@ class Site:
 
 def _page(service: Service) -> ASGIApp:
     """The search page with the middleware that all pages share."""
-    from rankwell.apps.search.page import STATIC, TEMPLATES
-    from rankwell.apps.search.page.routes import add_page
+    from rankwell.apps.search.page import document_page, judgments_page, search_page, site
     from rankwell.apps.web import Pages, Sessions, secret_key
     from rankwell.apps.web.application import new_application
 
     parts = urlsplit(service.settings.base_url or "")
     root = parts.path.rstrip("/")
     sessions = Sessions(secret_key(), name="rankwell-serve", secure=parts.scheme == "https", path=root or "/")
-    pages = Pages(sessions, templates=[TEMPLATES], static=[STATIC], root=root)
+    pages = Pages(sessions, templates=[site.TEMPLATES], static=[site.STATIC], root=root)
+    pages.everywhere["site"] = service.settings.index_name
     app = new_application("Rankwell", pages)
-    add_page(app, service, pages)
+    app.state.search_page = site.Site(pages, service)
+    for part in (search_page, document_page, judgments_page):
+        app.include_router(part.router)
     return app
 
 
@@ -164,8 +151,6 @@ def run(settings: ServeSettings, tell: Callable[[str], None] = print) -> None:
     try:
         from rankwell.apps.web.application import serve
     except ImportError as error:
-        from rankwell.core import MissingExtraError
-
         raise MissingExtraError("rankwell serve", extra="web") from error
     take_turns()
     service = create_service(settings)
@@ -182,7 +167,7 @@ def run(settings: ServeSettings, tell: Callable[[str], None] = print) -> None:
         service.close()
 
 
-@contextmanager
+@contextlib.contextmanager
 def ending_well() -> Iterator[None]:
     """Treat SIGINT and SIGTERM as a normal end: uvicorn raises the signal again when it has stopped."""
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -8,30 +8,22 @@ it too.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, InvalidStateError
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Condition, Thread
+from typing import NamedTuple
 
-from rankwell.apps.search.document_changes import (
-    BackgroundMerge,
-    Change,
-    Deletion,
-    IndexBusyError,
-    NotWrittenError,
-    WriterClosedError,
-    WriteRequest,
-    WritesFullError,
-    Written,
-    check_change,
-)
-from rankwell.core import Document, RankwellError
-from rankwell.index import IndexWriter
+import orjson
+
+from rankwell.apps.search.process import settle, step_back
+from rankwell.core import Document, ParameterError, RankwellError
+from rankwell.index import IndexWriter, MergeJob
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +34,99 @@ MERGED_AT_ONCE = 2_000  # documents: larger merges run beside the commits
 IDLE = 1.0  # seconds without work after which the index is released
 PATIENCE = 2.0  # seconds to wait for another process that writes
 PAUSE = 0.05
+AFTER_FAILURE = 60.0  # seconds before the next attempt to merge
+
+
+class IndexBusyError(RankwellError):
+    """Another process writes to the index; try again after `retry_after` seconds."""
+
+    status, retry_after = 409, 5
+
+
+class NotWrittenError(RankwellError):
+    """The disk refused a commit: it is full or read-only. Nothing of the request was stored."""
+
+    status, retry_after = 503, 30
+
+
+class WritesFullError(RankwellError):
+    """Too many changes are waiting already."""
+
+    status = 503
+
+    def __init__(self, waiting: int, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__(f"index: {waiting:,} changes wait to be written already: try again in {retry_after} s")
+
+
+class WriterClosedError(RankwellError):
+    """The server is stopping and takes no changes."""
+
+    status, retry_after = 503, 5
+
+
+class Deletion(NamedTuple):
+    """A request to delete the document of this id."""
+
+    id: str
+
+
+Change = Document | Deletion
+
+
+class Written(NamedTuple):
+    """The outcome of a request and its commit, which is on the disk and visible to searches."""
+
+    commit: int
+    created: int = 0
+    replaced: int = 0
+    deleted: int = 0
+    missing: int = 0  # deletions of documents that did not exist
+
+
+@dataclass(eq=False)
+class WriteRequest:
+    """Changes that are made together or not at all."""
+
+    changes: Sequence[Change]
+    future: Future[Written] = field(default_factory=Future)
+
+    @property
+    def characters(self) -> int:
+        """Number of characters, as an estimate of the memory."""
+        return sum(
+            sum(map(len, change.fields.values())) if isinstance(change, Document) else 0 for change in self.changes
+        )
+
+
+def check_change(change: Change) -> None:
+    """Refuse what the index would refuse, while it is known which request it is from."""
+    docno = change.id
+    if not isinstance(docno, str) or not docno or "\0" in docno or not _whole(docno):
+        raise ParameterError("id", expected="a text of at least one character and no NUL", found=docno)
+    if isinstance(change, Deletion):
+        return
+    for name, text in change.fields.items():
+        if not isinstance(name, str) or not name or not isinstance(text, str):
+            raise ParameterError("fields", expected=f"texts by name in document {docno!r}", found={name: text})
+        if not _whole(name) or not _whole(text):
+            raise ParameterError("fields", expected=f"texts of whole characters in document {docno!r}", found=name)
+    if not isinstance(change.metadata, Mapping):
+        raise ParameterError("metadata", expected=f"values by name in document {docno!r}", found=change.metadata)
+    try:
+        orjson.dumps(dict(change.metadata))
+    except (TypeError, orjson.JSONEncodeError) as error:
+        expected = f"values that JSON has in document {docno!r}"
+        raise ParameterError("metadata", expected=expected, found=dict(change.metadata)) from error
+
+
+def _whole(text: str) -> bool:
+    """Whether a text can be encoded: it has no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class DocumentsWriter:
@@ -60,9 +145,11 @@ class DocumentsWriter:
         self._changed = Condition()
         self._closed = False
         self._writer: IndexWriter | None = None
-        self._merge = BackgroundMerge(self._wake)
+        self._merge: MergeJob | None = None  # runs in a thread of its own, or has ended and is not committed
+        self._merged: MergeJob | None = None  # the merge that has ended
+        self._no_merge_before = 0.0
         self._speed = 1000.0  # changes per second, as measured last
-        self.commits = self.failures = 0
+        self.commits = 0
         self._thread = Thread(target=self._work, name="rankwell-documents", daemon=True)
         self._thread.start()
 
@@ -98,7 +185,8 @@ class DocumentsWriter:
     @property
     def merging(self) -> int:
         """Number of documents being merged beside the commits."""
-        return self._merge.documents
+        job = self._merge
+        return 0 if job is None else job.documents
 
     def close(self) -> None:
         """Refuse new changes, write those that wait, and release the index."""
@@ -107,27 +195,26 @@ class DocumentsWriter:
             self._changed.notify()
         self._thread.join()
 
-    def _wake(self) -> None:
-        with self._changed:
-            self._changed.notify()
-
     def _work(self) -> None:
         while True:
             group = self._next_group()
             if group:
                 self._write(group)
-            elif self._merge.finished:
+            elif self._merge_has_ended():
                 self._end_merge()
-            elif self._closed or not self._merge.running:
+            elif self._closed or self._merge is None:
                 self._let_go()
             if self._closed and not self._requests:
                 self._let_go()
                 return
 
+    def _merge_has_ended(self) -> bool:
+        return self._merge is not None and self._merged is self._merge
+
     def _next_group(self) -> list[WriteRequest]:
         """The requests of the next commit; none where a merge has finished, or after a while without requests."""
         with self._changed:
-            if not (self._requests or self._closed or self._merge.finished):
+            if not (self._requests or self._closed or self._merge_has_ended()):
                 self._changed.wait(IDLE if self._writer is not None else None)
             group: list[WriteRequest] = []
             changes = 0
@@ -142,18 +229,17 @@ class DocumentsWriter:
         try:
             found = self._commit(group)
         except Exception as error:  # noqa: BLE001 -- passed on to the callers
-            self.failures += 1
-            self._drop_writer()
+            self._let_go()
             if len(group) > 1 and not isinstance(error, (IndexBusyError, NotWrittenError)):
                 for request in group:
                     self._write([request])
                 return
             for request in group:
-                _tell(request, error)
+                settle(request.future, error)
             return
         self._speed = sum(len(request.changes) for request in group) / max(time.perf_counter() - begun, 1e-6)
         for request, written in zip(group, found, strict=True):
-            _tell(request, written)
+            settle(request.future, written)
         self._begin_merge()
 
     def _commit(self, group: list[WriteRequest]) -> list[Written]:
@@ -186,34 +272,51 @@ class DocumentsWriter:
         return self._writer
 
     def _begin_merge(self) -> None:
-        if self._writer is None or not self._merge.ready:
+        """Start the merge that is due, if any, in a thread of its own."""
+        if self._writer is None or self._merge is not None or time.monotonic() < self._no_merge_before:
             return
         try:
-            self._merge.begin(self._writer)
+            self._merge = self._writer.begin_merge()
         except RankwellError as error:
             self._merge_failed(error)
+        if self._merge is not None:
+            Thread(target=self._run_merge, args=(self._merge,), name="rankwell-merge", daemon=True).start()
+
+    def _run_merge(self, job: MergeJob) -> None:
+        step_back()
+        try:
+            job.run()
+        except Exception as error:  # noqa: BLE001 -- the documents are unchanged
+            log.warning("segments of %d documents were not merged: %s", job.documents, error)
+        with self._changed:
+            self._merged = job
+            self._changed.notify()
 
     def _end_merge(self) -> None:
+        """Commit the merge that has ended; the next tier may be full then."""
+        job, self._merge = self._merge, None
+        if self._writer is None or job is None:
+            return
+        if job.entry is None:  # it failed
+            self._no_merge_before = time.monotonic() + AFTER_FAILURE
         try:
-            if self._writer is not None:
-                self._committed(self._merge.end(self._writer))
-                self._begin_merge()  # the next tier may be full now
+            self._committed(self._writer.end_merge(job))
         except RankwellError as error:
             self._merge_failed(error)
+        self._begin_merge()
 
     def _merge_failed(self, error: RankwellError) -> None:
         """Log the failure. The documents are safe; searching many segments only takes longer."""
         log.warning("%s: segments were not merged: %s", self.path, error)
-        self._merge.pause()
-        self._drop_writer()
-
-    def _drop_writer(self) -> None:
-        """Drop the writer after a failure: the last commit is intact, and the next request opens a new writer."""
-        self._merge.drop()
+        self._no_merge_before = time.monotonic() + AFTER_FAILURE
         self._let_go()
 
     def _let_go(self) -> None:
-        self._merge.drop()
+        """Release the index; the next request opens it again.
+
+        A running merge runs to its end, but its result is not used: the next writer removes the file.
+        """
+        self._merge = None
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -230,11 +333,3 @@ def _apply(writer: IndexWriter, changes: Sequence[Change]) -> Written:
             writer.delete(change.id)
             deleted, missing = deleted + there, missing + (not there)
     return Written(0, created, replaced, deleted, missing)
-
-
-def _tell(request: WriteRequest, answer: Written | Exception) -> None:
-    with contextlib.suppress(InvalidStateError):  # no caller waits any more
-        if isinstance(answer, Exception):
-            request.future.set_exception(answer)
-        else:
-            request.future.set_result(answer)

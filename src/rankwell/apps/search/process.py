@@ -9,8 +9,9 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future, InvalidStateError
 from pathlib import Path
-from threading import Lock
+from typing import TypeVar
 
 from rankwell.index.compiled import kernels as search_kernels
 from rankwell.vectors.search import KERNELS, warm
@@ -18,6 +19,18 @@ from rankwell.vectors.search import kernels as vector_kernels
 
 NICE = 10  # of 19: about a tenth of a core beside a busy search thread, all of an idle core
 TURN = 0.0005  # seconds
+OFTEN = 10_000  # new objects between two collections; Python's default of 700 is less than one answer creates
+T = TypeVar("T")
+logger = logging.getLogger("rankwell.web.serve")
+
+
+def settle(future: Future[T], outcome: T | BaseException) -> None:
+    """Set a future's result or exception, unless its caller has cancelled it."""
+    with contextlib.suppress(InvalidStateError):
+        if isinstance(outcome, BaseException):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
 
 
 def take_turns(seconds: float = TURN) -> None:
@@ -39,14 +52,11 @@ def step_back(nice: int = NICE) -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
 
 
-logger = logging.getLogger("rankwell.web.serve")
-
-
 class KernelLoader:
     """Compiles and loads the kernels in a background thread."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self.closed = False
 
@@ -96,9 +106,6 @@ if __name__ == "__main__":
     warm()
 
 
-OFTEN = 10_000  # new objects between two collections; Python's default of 700 is less than one answer creates
-
-
 def spare_what_stays() -> None:
     """Exclude all objects that exist now from garbage collection, for the whole process.
 
@@ -113,18 +120,11 @@ def spare_what_stays() -> None:
 def resident_bytes() -> int:
     """Bytes of memory in use now; the peak where the system does not say; 0 where it says neither."""
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, IndexError, ValueError):
-        return _largest()
-    import resource
-
-    return pages * resource.getpagesize()
-
-
-def _largest() -> int:
-    try:
         import resource
     except ImportError:  # Windows
         return 0
-    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return largest if sys.platform == "darwin" else largest * 1024
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    except (OSError, IndexError, ValueError):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024

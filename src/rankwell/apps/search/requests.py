@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-import orjson
-
 from rankwell.apps.search.settings import ServeSettings
 from rankwell.core import ParameterError, RankwellError
 from rankwell.core.parameters import Flag, Names, Number, Parameter, Text, Whole, chosen, like, param, parameters
@@ -23,15 +21,18 @@ MOST_EXPLAINED = 100  # documents: each is analysed, and read by the model again
 MOST_FEEDBACK = 100  # most documents and terms of RM3
 LONGEST_EXAMPLE = 20_000  # characters: more than any model reads
 MOST_VARIANTS = 20
+SHORT_TEXTS = ("q", "match", "filter", "document", "weights", "passages", "vectors")  # limited by --max-query
 
 
 class UnreadableError(RankwellError):
     """The request is not a query string or not JSON."""
 
+    status = 400
+
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """One search. `parse_query` and `parse_body` check the operator's limits and models."""
+    """One search. `parse_query` and `parse_values` check the operator's limits and models."""
 
     q: str = param("", "The words to look for: plain text, never parsed.", Text(), example="sort a list")
     k: int = like(RankerOptions, "k", default=SHOWN, help="Number of documents to return.")
@@ -96,11 +97,12 @@ class SearchRequest:
 OPTIONS = parameters(SearchRequest)
 
 
-def parse_query(query: bytes | str, settings: ServeSettings) -> SearchRequest:
+def parse_query(query: bytes, settings: ServeSettings) -> SearchRequest:
     """Parse the request of a query string."""
-    text = query.decode("latin-1") if isinstance(query, bytes) else query
     try:
-        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_PARAMETERS)
+        pairs = parse_qsl(
+            query.decode("latin-1"), keep_blank_values=True, errors="strict", max_num_fields=MOST_PARAMETERS
+        )
     except UnicodeDecodeError as error:
         raise UnreadableError("query string: expected UTF-8 behind the percent signs, found other bytes") from error
     except ValueError as error:
@@ -118,66 +120,48 @@ def parse_query(query: bytes | str, settings: ServeSettings) -> SearchRequest:
     return parse_values(values, settings)
 
 
-def parse_body(body: bytes, settings: ServeSettings) -> SearchRequest:
-    """Parse the request of a JSON object; null means the default."""
-    try:
-        values = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise UnreadableError(f"body: expected JSON, found something else ({error})") from error
-    if not isinstance(values, dict):
-        raise ParameterError("body", expected="a JSON object", found=values)
-    return parse_values({name: value for name, value in values.items() if value is not None}, settings)
-
-
 def parse_values(values: Mapping[str, Any], settings: ServeSettings) -> SearchRequest:
-    """Make a request of values by name, within the operator's limits."""
-    read = {name: _known(name).read(value) for name, value in values.items()}
+    """Make a request of values by name, within the operator's limits; None means the default."""
+    read = {name: _known(name).read(value) for name, value in values.items() if value is not None}
     chosen = read.get("rerank", settings.default_reranker)
     read["rerank"] = None if chosen in (NONE, "") else chosen
     if "depth" not in read:
         model = settings.rerankers.get(read["rerank"] or "")
         read["depth"] = min(DEPTH if model is None else usual_depth(model), settings.max_depth)
     request = SearchRequest(**read)
-    check(request, settings)
+    _check(request, settings)
     return request
 
 
-def check(request: SearchRequest, settings: ServeSettings) -> None:
+def _known(name: str) -> Parameter:
+    option = OPTIONS.get(name)
+    if option is None:
+        raise ParameterError(name, expected=f"one of the options {', '.join(OPTIONS)}", found="an unknown one")
+    return option
+
+
+def _check(request: SearchRequest, settings: ServeSettings) -> None:
     """Raise where a request exceeds the operator's limits or names a model that is not offered."""
     for name, found, most, also in (
         ("k", request.last, settings.max_k, " together with offset"),
         ("k", request.k if request.explain else 0, MOST_EXPLAINED, " together with explain"),
         ("depth", request.depth, settings.max_depth, ""),
         ("variants", request.variants, MOST_VARIANTS, ""),
+        ("timeout", request.timeout or 0, settings.timeout, " seconds"),
+        *((name, len(getattr(request, name) or ""), settings.max_query, " characters") for name in SHORT_TEXTS),
+        ("relevant", len(request.relevant or ""), LONGEST_EXAMPLE, " characters"),
     ):
         if found > most:
-            raise ParameterError(name, expected=f"at most {most}{also}", found=found)
-    for name in ("q", "match", "filter", "document", "weights", "passages", "vectors"):
-        length = len(getattr(request, name) or "")
-        if length > settings.max_query:
-            raise ParameterError(name, expected=f"at most {settings.max_query} characters", found=length)
-    if len(request.relevant or "") > LONGEST_EXAMPLE:
-        raise ParameterError(
-            "relevant", expected=f"at most {LONGEST_EXAMPLE} characters", found=len(request.relevant or "")
-        )
-    if request.timeout is not None and request.timeout > settings.timeout:
-        raise ParameterError("timeout", expected=f"at most {settings.timeout:g} seconds", found=request.timeout)
+            raise ParameterError(name, expected=f"at most {most:.10g}{also}", found=found)
     if request.rerank is not None and request.rerank not in settings.rerankers:
         expected = f"one of {', '.join(settings.rerankers)}" if settings.rerankers else "none: this server has no model"
         raise ParameterError("rerank", expected=expected, found=request.rerank)
-    if request.rm3 and any(_whole(part) > MOST_FEEDBACK for part in request.rm3_settings.split(",")):
+    if request.rm3 and any(_number(part) > MOST_FEEDBACK for part in request.rm3_settings.split(",")):
         expected = f"at most {MOST_FEEDBACK} documents and terms"
         raise ParameterError("rm3_settings", expected=expected, found=request.rm3_settings)
 
 
-def _known(name: str) -> Parameter:
-    found = OPTIONS.get(name)
-    if found is None:
-        raise ParameterError(name, expected=f"one of the options {', '.join(OPTIONS)}", found="an unknown one")
-    return found
-
-
-def _whole(text: str) -> float:
+def _number(text: str) -> float:
     """A number of RM3's settings; 0 for other texts, which are refused where the settings are parsed."""
     try:
         return float(text)

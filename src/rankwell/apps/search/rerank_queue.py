@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 
+from rankwell.apps.search.process import settle
 from rankwell.apps.search.rerank_worker import Call, RerankWorker
 from rankwell.apps.search.responses import taken_notes
-from rankwell.core import Document, ParameterError, RankwellError, Run, Stage
-from rankwell.core.arrays import Floats
-from rankwell.core.progress import SILENT, Progress
+from rankwell.core import SILENT, Document, Floats, ParameterError, Progress, RankwellError, Run, Stage
 from rankwell.models.base import Truncation
 from rankwell.models.base.runtime import cores
 from rankwell.models.base.tokens import Pair
@@ -26,9 +24,18 @@ from rankwell.models.explanation import Interpolate, RerankExplanation, explain_
 from rankwell.models.reranking.reranker import Reranker
 from rankwell.models.reranking.scores import Scorer
 
+T = TypeVar("T")
+R = TypeVar("R", bound=Reranker)
+
+WAITING = 32  # requests
+DOCUMENTS = 4_000  # most documents of all waiting requests together
+UNKNOWN_SPEED = 50.0  # pairs per second, before the first measurement
+
 
 class RerankQueueFullError(RankwellError):
     """Too many requests wait already; try again after `retry_after` seconds."""
+
+    status = 503
 
     def __init__(self, waiting: int, seconds: float) -> None:
         self.retry_after = max(1, math.ceil(seconds))
@@ -38,12 +45,14 @@ class RerankQueueFullError(RankwellError):
 class RerankTimeoutError(RankwellError):
     """The request's time is over."""
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"re-ranking: not done within {seconds:g} s")
+    def __init__(self, seconds: float | None) -> None:
+        super().__init__(f"re-ranking: not done within {seconds or 0.0:g} s")
 
 
 class RerankClosedError(RankwellError):
     """The server is stopping and re-ranks no more."""
+
+    status = 503
 
     def __init__(self) -> None:
         super().__init__("re-ranking: the server is stopping")
@@ -68,21 +77,11 @@ class RerankRequest:
         """Whether the caller no longer waits."""
         return self.future.done() or self.left == 0
 
-    def answer(self, result: object) -> None:
-        """Set the result, unless the caller no longer waits."""
-        with contextlib.suppress(InvalidStateError):
-            self.future.set_result(result)
-
-    def fail(self, error: BaseException) -> None:
-        """Set the error, unless the caller no longer waits."""
-        with contextlib.suppress(InvalidStateError):
-            self.future.set_exception(error)
-
 
 class QueuedScorer:
     """A model behind the queue, for one request: the pairs of any stage wait for their turn.
 
-    Truncation is counted for the server as a whole (`RerankQueue.truncated`), not reported for each request.
+    Truncation is not reported for each request.
     """
 
     def __init__(self, scorer: Scorer, worker: RerankWorker, request: RerankRequest) -> None:
@@ -105,7 +104,7 @@ class QueuedScorer:
         if call.error is not None:
             raise call.error
         if not call.complete:
-            raise RerankClosedError if self._request.left != 0 else RerankTimeoutError(self._request.timeout or 0.0)
+            raise RerankClosedError if self._request.left != 0 else RerankTimeoutError(self._request.timeout)
         self._request.scored += len(pairs)
         progress.advance(len(pairs))
         return np.array(call.rows, dtype=np.float32)
@@ -123,14 +122,6 @@ class QueuedScorer:
         return self._scorer.fingerprint()
 
 
-T = TypeVar("T")
-R = TypeVar("R", bound=Reranker)
-
-WAITING = 32  # requests
-DOCUMENTS = 4_000  # most documents of all waiting requests together
-UNKNOWN_SPEED = 50.0  # pairs per second, before the first measurement
-
-
 class RerankQueue:
     """Re-ranks for requests in a thread of its own.
 
@@ -140,15 +131,14 @@ class RerankQueue:
 
     `submit` raises RerankQueueFullError at once where `waiting` requests or `documents` documents wait already (a
     single request of any depth is taken by an empty queue). The future raises RerankTimeoutError when the time is over,
-    and `future.cancel()` ends a request; either way it costs nothing more. `threads`: for the model, by default half
-    of the cores, so that searches have the other half.
+    and `future.cancel()` ends a request; either way it costs nothing more. A model has half of the cores, so that
+    searches have the other half.
     """
 
-    def __init__(self, *, waiting: int = WAITING, documents: int = DOCUMENTS, threads: int | None = None) -> None:
+    def __init__(self, *, waiting: int = WAITING, documents: int = DOCUMENTS) -> None:
         if waiting < 1:
             raise ParameterError("waiting", expected="a number of requests, at least 1", found=waiting)
         self.most_waiting, self.most_documents = waiting, documents
-        self.threads = threads or max(1, cores() // 2)
         self._requests: set[RerankRequest] = set()
         self._lock, self._loading = Lock(), Lock()
         self._closed = False
@@ -169,13 +159,10 @@ class RerankQueue:
 
         return self._start(work, reranker.inferences(run), timeout)
 
-    def check_room(self, documents: int = 1) -> None:
-        """Raise as `submit` would now for this many documents, so that the first stage need not run in vain."""
+    def check_room(self) -> None:
+        """Raise as `submit` would now for one document, so that the first stage need not run in vain."""
         with self._lock:
-            full, waiting = self._full(documents), len(self._requests)
-            self.shed += full
-        if full:
-            raise RerankQueueFullError(waiting, self.seconds_ahead() / 2)
+            self._refuse_if_full(1)
 
     def explain(
         self, encoder: CrossEncoder, query: str, document: Document, timeout: float | None = None
@@ -191,7 +178,7 @@ class RerankQueue:
         pairs = [(query, text) for text in encoder.texts_of(document)]
         if self._worker.remembered(Call(self.load(encoder), pairs)):
             request = RerankRequest(1, timeout)
-            request.answer(work(request))
+            settle(request.future, work(request))
             return request.future
         return self._start(work, 1, timeout)
 
@@ -201,7 +188,7 @@ class RerankQueue:
         if not isinstance(reranker.model, str):
             return reranker.model
         with self._loading:  # once, however many requests need it
-            return reranker.changed(threads=self.threads).scorer()
+            return reranker.changed(threads=max(1, cores() // 2)).scorer()
 
     @property
     def waiting(self) -> int:
@@ -213,29 +200,13 @@ class RerankQueue:
         """Number of pairs that models have scored."""
         return self._worker.scored
 
-    @property
-    def truncated(self) -> Truncation:
-        """How much text was truncated."""
-        return self._worker.truncated
-
-    @property
-    def speed(self) -> float | None:
-        """Pairs per second of the slowest model; None before the first measurement."""
-        return self._worker.speed()
-
-    def seconds_ahead(self) -> float:
-        """Estimated seconds until all waiting requests are done."""
-        with self._lock:
-            pairs = sum(max(request.documents - request.scored, 1) for request in self._requests)
-        return pairs / (self.speed or UNKNOWN_SPEED)
-
     def close(self) -> None:
         """Refuse new requests, end those that wait, and stop the thread."""
         with self._lock:
             self._closed = True
             requests = list(self._requests)
         for request in requests:
-            request.fail(RerankClosedError())
+            settle(request.future, RerankClosedError())
         self._worker.close()
         self._waiters.shutdown()
 
@@ -244,30 +215,28 @@ class RerankQueue:
         with self._lock:
             if self._closed:
                 raise RerankClosedError
-            full, waiting = self._full(documents), len(self._requests)
-            if full:
-                self.shed += 1
-            else:
-                self._requests.add(request)
-        if full:
-            raise RerankQueueFullError(waiting, self.seconds_ahead() / 2)
+            self._refuse_if_full(documents)
+            self._requests.add(request)
         self._waiters.submit(self._wait, request, work)
         return request.future
 
-    def _full(self, documents: int) -> bool:
-        """Whether this many more documents exceed the limit; an empty queue takes any number."""
+    def _refuse_if_full(self, documents: int) -> None:
+        """Raise where this many more documents exceed the limit; an empty queue takes any number."""
         waiting = len(self._requests)
         ahead = sum(other.documents for other in self._requests)
-        return waiting >= self.most_waiting or (waiting > 0 and ahead + documents > self.most_documents)
+        if waiting >= self.most_waiting or (waiting > 0 and ahead + documents > self.most_documents):
+            self.shed += 1
+            pairs = sum(max(request.documents - request.scored, 1) for request in self._requests)
+            raise RerankQueueFullError(waiting, pairs / (self._worker.speed() or UNKNOWN_SPEED) / 2)
 
     def _wait(self, request: RerankRequest, work: Callable[[RerankRequest], T]) -> None:
         """Run a request to its end, in a thread that mostly sleeps."""
         try:
             if request.over():
-                raise RerankTimeoutError(request.timeout or 0.0)  # noqa: TRY301 -- handled like later errors
-            request.answer(work(request))
+                raise RerankTimeoutError(request.timeout)  # noqa: TRY301 -- handled like later errors
+            settle(request.future, work(request))
         except BaseException as error:  # noqa: BLE001 -- passed on to the caller
-            request.fail(error)
+            settle(request.future, error)
         finally:
             with self._lock:
                 self._requests.discard(request)

@@ -11,9 +11,7 @@ from threading import Condition, Event, Thread
 import numpy as np
 
 from rankwell.apps.search.process import step_back
-from rankwell.core import RankwellError
-from rankwell.core.arrays import Floats
-from rankwell.models.base import Truncation
+from rankwell.core import Floats, RankwellError
 from rankwell.models.base.tokens import Pair
 from rankwell.models.reranking.scores import Scorer, key
 
@@ -162,21 +160,9 @@ class RerankWorker:
             self._changed.notify()
         self._thread.join()
 
-    def speed(self, scorer: Scorer | None = None) -> float | None:
-        """Pairs per second of a model, or of the slowest one; None before the first slice."""
-        speeds = [lane.speed for lane in list(self._lanes.values()) if scorer in {None, lane.scorer} and lane.speed]
-        return min(speeds, default=None)
-
-    @property
-    def truncated(self) -> Truncation:
-        """How much text was truncated so far."""
-        cuts = [lane.scorer.truncated for lane in list(self._lanes.values())]
-        return Truncation(
-            sum(cut.texts for cut in cuts),
-            sum(cut.queries_cut for cut in cuts),
-            sum(cut.documents_cut for cut in cuts),
-            sum(cut.tokens_dropped for cut in cuts),
-        )
+    def speed(self) -> float | None:
+        """Pairs per second of the slowest model; None before the first slice."""
+        return min((lane.speed for lane in list(self._lanes.values()) if lane.speed), default=None)
 
     def _work(self) -> None:
         step_back()  # the scorer's threads are started here and inherit the priority

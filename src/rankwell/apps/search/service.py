@@ -4,40 +4,148 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-import orjson
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from rankwell.apps.search.documents_writer import DocumentsWriter
-from rankwell.apps.search.index import SearchPool
 from rankwell.apps.search.judgments import JudgmentsFile
-from rankwell.apps.search.metrics import Metrics, Read
 from rankwell.apps.search.process import resident_bytes
 from rankwell.apps.search.requests import SearchRequest
 from rankwell.apps.search.rerank_queue import RerankTimeoutError
-from rankwell.apps.search.responses import SearchResponse
-from rankwell.apps.search.searcher import Searcher
+from rankwell.apps.search.responses import take_notes, to_json
+from rankwell.apps.search.searcher import Searcher, SearchState
 from rankwell.apps.search.settings import ServeSettings
-from rankwell.core import RankwellError
+from rankwell.core import RankwellError, home
+from rankwell.index import scheme_of
 
-Gone = Callable[[], Coroutine[None, None, None]]  # ends when the client has disconnected
+Receive = Callable[[], Awaitable[Any]]
+P = ParamSpec("P")
+T = TypeVar("T")
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+# Bucket bounds in seconds, a factor of about 2.5 apart.
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+class BusyError(RankwellError):
+    """Too many searches are waiting, or this one has waited too long."""
+
+    status = 503
+
+    def __init__(self, found: str) -> None:
+        super().__init__(f"searches: expected a free place, found {found}: try again in 1 s")
 
 
 class TooSlowError(RankwellError):
     """Even the first stage was not done in time, so that there are no results."""
 
-    retry_after = 1
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"search: expected an answer within {seconds:g} s, found none yet")
+    status = 503
 
 
 class GoneError(RankwellError):
     """The client has disconnected: its request is cancelled."""
 
-    def __init__(self) -> None:
-        super().__init__("search: the client has left")
+    status = 499  # nginx's status for a client that closed the connection
+
+
+class SearchPool:
+    """Runs functions in `threads` threads, used from one event loop.
+
+    Up to `waiting` callers wait, each for up to `patience` seconds; more get `BusyError` at once. Kernels and
+    models release the GIL, so that threads run in parallel.
+    """
+
+    def __init__(self, threads: int, waiting: int, patience: float) -> None:
+        self.most_waiting, self.patience = waiting, patience
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="rankwell-search")
+        self._places = asyncio.Semaphore(threads)
+        self.waiting = self.shed = 0
+
+    async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run the function in a thread of the pool and return its result."""
+        if self._places.locked():
+            await self._wait()
+        else:
+            await self._places.acquire()
+        future = self._executor.submit(function, *args, **kwargs)
+        try:
+            return await asyncio.wrap_future(future)
+        finally:
+            self._leave(future)
+
+    def close(self) -> None:
+        """Wait for running functions; start no more."""
+        self._executor.shutdown(cancel_futures=True)
+
+    async def _wait(self) -> None:
+        if self.waiting >= self.most_waiting:
+            self.shed += 1
+            raise BusyError(f"{self.waiting} searches that wait for one")
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self.patience):
+                await self._places.acquire()
+        except TimeoutError:
+            self.shed += 1
+            raise BusyError(f"none within {self.patience:g} s") from None
+        finally:
+            self.waiting -= 1
+
+    def _leave(self, future: Future[T]) -> None:
+        """Free the place when the thread ends: after a caller gave up, its thread may still run."""
+        if future.done() or future.cancel():
+            self._places.release()
+            return
+        loop = asyncio.get_running_loop()
+
+        def release(_: Future[T]) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._places.release)
+
+        future.add_done_callback(release)
+
+
+class Read(NamedTuple):
+    """A gauge or counter that is read on request: one number, or one for each value of a label."""
+
+    name: str
+    about: str
+    read: Callable[[], float | Mapping[str, float]]
+    label: str | None = None
+
+
+class Metrics(Collector):
+    """The counters of one server, and numbers read from its parts, for Prometheus (`GET /metrics`)."""
+
+    def __init__(self, *read: Read) -> None:
+        self._registry, self._read = CollectorRegistry(), read
+        self.requests = Counter("rankwell_requests", "Requests.", ["route", "status"], registry=self._registry)
+        self.seconds = self._histogram("rankwell_request_seconds", "From request to answer.", "route")
+        self.stages = self._histogram("rankwell_stage_seconds", "What each stage of a search took.", "stage")
+        self._registry.register(self)
+
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        """Read the numbers as Prometheus metrics."""
+        for name, about, read, label in self._read:
+            kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+            family = kind(name, about, labels=[label] if label else [])
+            numbers = read()
+            for value, number in numbers.items() if isinstance(numbers, Mapping) else [(None, numbers)]:
+                family.add_metric([value] if value else [], number)
+            yield family
+
+    def text(self) -> bytes:
+        """All metrics in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def _histogram(self, name: str, about: str, label: str) -> Histogram:
+        return Histogram(name, about, [label], buckets=SECONDS, registry=self._registry)
 
 
 @dataclass(eq=False)
@@ -64,55 +172,82 @@ class Service:
             Read("rankwell_memory_bytes", "Memory of this process.", resident_bytes),
         )
 
-    async def search(self, request: SearchRequest, gone: Gone) -> bytes:
+    async def search(self, request: SearchRequest, receive: Receive) -> bytes:
         """Both stages, as JSON; the first stage's results where the second is late. Ends if the client disconnects."""
-        if request.rerank is not None:
-            self.searcher.queue.check_room()  # a request that is refused anyway costs no search
-        response, made = await self.first(request, shown=request.rerank is None)
         if request.rerank is None:
-            return made
-        return await self.second(request, response, gone)
+            return (await self.first(request, response_json))[1]
+        self.searcher.queue.check_room()  # a request that is refused anyway costs no search
+        state, _ = await self.first(request, lambda _: None, shown=False)
+        return await self._second_or_late(state, receive)
 
-    async def stream(self, request: SearchRequest, response: SearchResponse, made: bytes) -> AsyncIterator[bytes]:
+    async def stream(self, state: SearchState, first: bytes) -> AsyncIterator[bytes]:
         """The first stage's results, then the model's, as server-sent events."""
-        yield _event(b"first", made)
-        if request.rerank is not None:
-            yield _event(b"reranked", await self.second(request, response, _never))
-        yield _event(b"done", b"{}")
+        yield event(b"first", first)
+        if state.request.rerank is not None:
+            yield event(b"reranked", await self._second_or_late(state, asyncio.get_running_loop().create_future))
+        yield event(b"done", b"{}")
 
-    async def first(self, request: SearchRequest, *, shown: bool = True) -> tuple[SearchResponse, bytes]:
-        """The first stage, and its JSON. Its limit is the server's time-out, as without it there are no results."""
-        seconds = self.settings.timeout
+    async def first(
+        self, request: SearchRequest, then: Callable[[SearchState], T], *, shown: bool = True
+    ) -> tuple[SearchState, T]:
+        """The first stage, and what `then` makes of it in the same thread.
+
+        Its limit is the server's time-out, as without it there are no results.
+        """
+
+        def work() -> tuple[SearchState, T]:
+            state = self.searcher.first(request, shown=shown)
+            return state, then(state)
+
         try:
-            async with asyncio.timeout(seconds):
-                response, made = await self.pool.run(self._first, request, shown)
+            async with asyncio.timeout(self.settings.timeout):
+                state, made = await self.pool.run(work)
         except TimeoutError:
-            raise TooSlowError(seconds) from None
-        self.metrics.stages.labels("first").observe(response.took_ms / 1000)
-        return response, made
+            limit = f"{self.settings.timeout:g} s"
+            raise TooSlowError(f"search: expected an answer within {limit}, found none yet") from None
+        self.metrics.stages.labels("first").observe(state.response.took_ms / 1000)
+        return state, made
 
-    async def second(self, request: SearchRequest, response: SearchResponse, gone: Gone) -> bytes:
-        """The second stage, as JSON."""
+    async def second(self, state: SearchState, receive: Receive, then: Callable[[SearchState], T]) -> T:
+        """The second stage, and what `then` makes of it in the same thread.
+
+        Raises RerankQueueFullError, RerankTimeoutError, or GoneError when the client disconnects (ASGI's `receive`).
+        """
         loop = asyncio.get_running_loop()
         begun = loop.time()
-        future = self.searcher.begin_rerank(request, response, self.searcher.time_left(request, response))
-        waiter, watcher = asyncio.wrap_future(future), asyncio.ensure_future(gone())
+        timeout = (state.request.timeout or self.settings.timeout) - state.response.took_ms / 1000
+        future = self.searcher.begin_rerank(state, max(0.001, timeout))
+        waiter, watcher = asyncio.wrap_future(future), asyncio.ensure_future(_disconnected(receive))
         try:
             await asyncio.wait((waiter, watcher), return_when=asyncio.FIRST_COMPLETED)
             if not waiter.done():
-                raise GoneError
+                raise GoneError("search: the client has left")
             run = waiter.result()
-        except (RerankTimeoutError, TimeoutError):
-            waited = 1000 * (loop.time() - begun)
-            return await self.pool.run(lambda: _json(self.searcher.too_late(response, waited)))
         finally:
             future.cancel()
             watcher.cancel()
             with contextlib.suppress(BaseException):
                 await watcher
-        waited = 1000 * (loop.time() - begun)
-        self.metrics.stages.labels("rerank").observe(waited / 1000)
-        return await self.pool.run(lambda: _json(self.searcher.reranked(request, response, run, waited)))
+        waited = loop.time() - begun
+        self.metrics.stages.labels("rerank").observe(waited)
+        return await self.pool.run(lambda: then(self.searcher.reranked(state, run, 1000 * waited)))
+
+    async def _second_or_late(self, state: SearchState, receive: Receive) -> bytes:
+        begun = asyncio.get_running_loop().time()
+        try:
+            return await self.second(state, receive, response_json)
+        except (RerankTimeoutError, TimeoutError):
+            waited = 1000 * (asyncio.get_running_loop().time() - begun)
+            return await self.pool.run(lambda: response_json(self.searcher.too_late(state, waited)))
+
+    def public(self, text: str) -> str:
+        """A text for clients, without paths of this machine."""
+        index, name = self.settings.index, self.settings.index_name
+        whole = str(self.searcher.indexes.current.path) if isinstance(index, str) else str(index.resolve())
+        models = {model: known for known, model in self.settings.rerankers.items() if model != known}
+        for private, shown in {whole: name, str(index): name, **models, str(home()): "RANKWELL_HOME"}.items():
+            text = text.replace(private, shown)
+        return text
 
     def close(self) -> None:
         """Shut down in order: searches, models, writer."""
@@ -123,21 +258,33 @@ class Service:
         if self.judgments is not None:
             self.judgments.close()
 
-    def _first(self, request: SearchRequest, shown: bool) -> tuple[SearchResponse, bytes]:
-        response = self.searcher.first(request, shown=shown)
-        return response, _json(response) if shown else b""
-
     def _shed(self) -> dict[str, float]:
         return {"search": self.pool.shed, "rerank": self.searcher.queue.shed}
 
 
-def _json(response: SearchResponse) -> bytes:
-    return orjson.dumps(response.for_json(), option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+def create_service(settings: ServeSettings) -> Service:
+    """Open the index, and create the searcher, the writer and the other parts of a server."""
+    take_notes()
+    searcher = Searcher(settings)
+    searcher.check()
+    pool = SearchPool(settings.search_threads, settings.waiting, settings.patience)
+    judgments = None if settings.judgments is None else JudgmentsFile(settings.judgments)
+    writer = None  # an index in a database is written by other programs (`rankwell push`)
+    if scheme_of(settings.index) is None:
+        writer = DocumentsWriter(settings.index, lambda _: searcher.indexes.refresh())
+    return Service(settings, searcher, pool, judgments, writer)
 
 
-def _event(name: bytes, data: bytes) -> bytes:
+def response_json(state: SearchState) -> bytes:
+    """The response of a search as JSON."""
+    return to_json(state.response)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def event(name: bytes, data: bytes) -> bytes:
+    """A server-sent event."""
     return b"event: " + name + b"\ndata: " + data + b"\n\n"
-
-
-async def _never() -> None:
-    await asyncio.get_running_loop().create_future()

@@ -8,14 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwell.apps.search.page.filters import Filters, Range, read_filters
-from rankwell.apps.search.page.ranking import BY, MATCHES, RankingSettings
 from rankwell.apps.search.page.views import (
+    BY,
+    MATCHES,
     PAGE_SIZES,
+    Filters,
+    Range,
+    RankingSettings,
     SideBySide,
     View,
     given_of,
     is_shortest,
+    read_filters,
     read_side_by_side,
     read_view,
     request_values,

@@ -306,6 +306,7 @@ def test_without_scripts_everything_is_there(browser: Any, server: Server) -> No
         page.wait_for_url("**/why?**")
         assert ANSWER in page.inner_text("main")
         page.click("#back")
+        page.wait_for_url("**wait=1")
         page.goto(f"{server.url}/?q=fever&page=2")
         page.click(".thumb >> nth=0")
         page.wait_for_url("**/?q=fever&page=2#r-11")

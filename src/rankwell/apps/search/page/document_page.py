@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, HTTPException, Request
-from starlette.responses import Response
+from fastapi import APIRouter, HTTPException, Request, Response
 
-from rankwell.apps.search.page import stages
-from rankwell.apps.search.page.rows import DOCUMENT, LONGEST_TITLE, WHY, cut, marked, str_of, title_of
+from rankwell.apps.search.page.results import DOCUMENT, LONGEST_TITLE, WHY, cut, marked, str_of, title_of
 from rankwell.apps.search.page.site import ALL, Origin, Site, origin_of, site_of
 from rankwell.apps.search.page.views import given_of
 from rankwell.apps.search.responses import HEADING
 from rankwell.apps.search.searcher import SearchState
 from rankwell.core import Document, RankwellError
 from rankwell.models.explanation import PassageScore, StageRank
-from rankwell.pipelines import Explanation
 from rankwell.retrieve import parse_match
 
 router = APIRouter(include_in_schema=False)
@@ -33,33 +30,33 @@ async def document(request: Request) -> Response:
         origin = origin_of(site, request.url.query)
     except RankwellError:
         raise HTTPException(404) from None
-    found = site.service.searcher.document(origin.id) if origin.id else None
-    if found is None:
+    stored = site.service.searcher.document(origin.id) if origin.id else None
+    if stored is None:
         raise HTTPException(404)
     whole = bool(given_of(request.url.query).get(ALL))
-    values = await site.service.pool.run(_values, site, found, origin, whole=whole)
+    values = await site.service.pool.run(_values, site, stored, origin, whole=whole)
     values["whole"] = site.link(DOCUMENT, [*parse_qsl(request.url.query, keep_blank_values=True), (ALL, "1")])
-    return site.show(request, "document.html", values, here=DOCUMENT)
+    return site.show(request, "document.html", values)
 
 
-def _values(site: Site, found: Document, origin: Origin, *, whole: bool) -> dict[str, object]:
+def _values(site: Site, stored: Document, origin: Origin, *, whole: bool) -> dict[str, object]:
     index = site.index
     match = "expr" if origin.ranking.match == "expr" else "or"
     try:
         terms = set(index.analyzer(parse_match(match).words(origin.q)))
     except RankwellError:  # an invalid query expression
         terms = set()
-    heading = title_of(found.fields, found.id)
+    heading = title_of(stored.fields, stored.id)
     texts = []
-    for name, text in found.fields.items():
+    for name, text in stored.fields.items():
         if name == HEADING and len(text) <= LONGEST_TITLE:
             continue
         shown = text if whole else text[:LONGEST]
         more = f"The first {LONGEST:,} of {len(text):,} characters." if len(shown) < len(text) else ""
         texts.append((name, marked(shown, terms, index.analyzer), more))
-    facts = [(name, str_of(value), _link(value)) for name, value in found.metadata.items() if value not in (None, "")]
+    facts = [(name, str_of(value), _link(value)) for name, value in stored.metadata.items() if value not in (None, "")]
     return {
-        "id": found.id,
+        "id": stored.id,
         "q": origin.q,
         "heading": cut(heading, 80),
         "title": marked(heading, terms, index.analyzer),
@@ -95,28 +92,18 @@ async def why(request: Request) -> Response:
         stored = site.service.searcher.document(origin.id) if origin.id else None
         if stored is None or not origin.q:
             raise HTTPException(404)
-        found = await _found(site, request, origin)
-        values = await site.service.pool.run(_why_values, found, origin)
+        # The search is repeated; the model's scores come from its cache.
+        more = {"k": site.service.settings.max_k, "fields": "", "snippets": False}
+        state = await site.search(origin.q, origin.filters, origin.ranking, request, **more)
+        values = await site.service.pool.run(_why_values, state, origin)
     except RankwellError as error:
         return site.pages.error(request, 422, words=site.words(error))
     values |= {"heading": title_of(stored.fields, stored.id), "back": origin.back, "model": origin.ranking.rerank}
-    return site.show(request, "why.html", values, here=WHY)
+    return site.show(request, "why.html", values)
 
 
-async def _found(site: Site, request: Request, origin: Origin) -> SearchState:
-    """Repeat the search; the model's scores come from its cache."""
-    deepest = site.service.settings.max_k
-    asked = site.request(origin.q, origin.filters, origin.ranking, k=deepest, fields="", snippets=False)
-    response = await stages.first(site.service, asked)
-    if asked.rerank is not None and response.results:
-        response = await stages.second(site.service, asked, response, request)
-    if response.found is None:
-        raise RankwellError("the search: expected what it found, found nothing")
-    return response.found
-
-
-def _why_values(found: SearchState, origin: Origin) -> dict[str, Any]:
-    because: Explanation = found.why(origin.id)
+def _why_values(state: SearchState, origin: Origin) -> dict[str, Any]:
+    because = state.why(origin.id)
     by_field = any(part.field for part in because.terms)
     terms = [
         {
@@ -129,9 +116,9 @@ def _why_values(found: SearchState, origin: Origin) -> dict[str, Any]:
         }
         for part in sorted(because.terms, key=lambda part: -part.part)
     ]
-    held = found.index.terms_of(origin.id)
-    words = found.index.analyzer.positions(found.asked)
-    missing = {found.asked[start:end]: None for term, _, start, end in words if term not in held}
+    held = state.index.terms_of(origin.id)
+    words = state.index.analyzer.positions(state.asked)
+    missing = {state.asked[start:end]: None for term, _, start, end in words if term not in held}
     read = because.read.passages if because.read is not None else ()
     return {
         "places": [{"name": STAGES.get(place.stage, place.stage), "words": _place(place)} for place in because.places],

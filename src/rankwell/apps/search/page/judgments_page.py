@@ -15,7 +15,6 @@ from rankwell.apps.web.visits import wants_fragment
 from rankwell.core import RankwellError
 
 router = APIRouter(include_in_schema=False)
-PATH = "/judgments"
 GRADES = {"1": 1, "0": 0, "": None}
 SAID = {1: "Judged relevant.", 0: "Judged not relevant.", None: "Judgment taken back."}
 
@@ -46,7 +45,7 @@ async def judge(
     return site.pages.show(request, "thumbs.html", row=row, said=SAID[GRADES[grade]])
 
 
-@router.get(PATH)
+@router.get("/judgments")
 async def judgments(request: Request) -> Response:
     """Render the list of judgments, with help on using them."""
     site = site_of(request)
@@ -71,7 +70,7 @@ async def judgments(request: Request) -> Response:
         "folder": settings.index_name,
         "model": settings.default_reranker or next(iter(settings.rerankers), ""),
     }
-    return site.show(request, "judgments.html", values, here=PATH)
+    return site.show(request, "judgments.html", values)
 
 
 def _judgments(site: Site) -> JudgmentsFile:

@@ -1,20 +1,212 @@
-"""Views: searches and comparisons as the address of a page describes them."""
+"""Views: searches and comparisons as the address of a page describes them, with filters and ranking settings.
+
+An address holds only what differs from the defaults.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from rankwell.apps.search.page.filters import Filters, read_filters
-from rankwell.apps.search.page.ranking import Given, Pairs, RankingSettings, ranking_pairs, read_ranking
 from rankwell.core import ParameterError
+from rankwell.core.parameters import Number, Parameter, Text, like, param, parameters
+from rankwell.models.cross_encoder.ranking import CrossEncoder
+from rankwell.models.reranking.reranker import DEPTH
+from rankwell.pipelines import RankerOptions, RerankOptions
+from rankwell.retrieve.filters import written
+
+Pair = tuple[str, str]
+Pairs = list[Pair]
+Given = Mapping[str, Sequence[str]]  # the parameters of an address: all values by name
 
 PAGE_SIZES = (10, 20, 50)
 LEFT, RIGHT = "a.", "b."
+IS, FROM, TO = "is.", "from.", "to."
+WEIGHT = "weight."
+NO_MODEL = "none"
+BY = ("words", "vectors", "both")
+MATCHES = ("or", "and", "expr")
 MOST_PAIRS = 300
+MOST_CONDITIONS = 100  # in one address
 MOST_DIGITS = 7
+
+
+@dataclass(frozen=True)
+class RankingSettings:
+    """The settings of one pipeline, under their names in addresses and in the REST API.
+
+    `by` says whether words, vectors or both find the documents; `weights` are numbers by field, none for all fields as
+    one text; `rerank` is a model's name or "none".
+    """
+
+    by: str = param("words", "What finds documents: words, vectors, or both.", Text(BY))
+    match: str = param(MATCHES[0], "Which documents: any word, all words, or an expression.", Text(MATCHES))
+    k1: float = like(RankerOptions, "k1")
+    b: float = like(RankerOptions, "b")
+    idf: str = like(RankerOptions, "idf")
+    rm3: bool = like(RankerOptions, "rm3")
+    rerank: str = like(RerankOptions, "rerank", default=NO_MODEL)
+    depth: int = like(RerankOptions, "depth", default=DEPTH)
+    passages: str = like(RerankOptions, "passages", default="")
+    aggregate: str = like(CrossEncoder, "aggregate")
+    interpolate: float | None = like(RerankOptions, "interpolate")
+    weights: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def model(self) -> str | None:
+        """The re-ranking model, or None."""
+        return None if self.rerank == NO_MODEL else self.rerank
+
+    @property
+    def name(self) -> str:
+        """A name to show: BM25, RM3 + Vectors, BM25 + ms-marco-minilm-l12."""
+        words = "RM3" if self.rm3 else "BM25"
+        first = {"words": words, "vectors": "Vectors", "both": f"{words} + Vectors"}[self.by]
+        return first if self.model is None else f"{first} + {self.model}"
+
+
+def read_ranking(given: Given, usual: RankingSettings, prefix: str = "") -> RankingSettings:
+    """Read the settings from an address; `prefix` tells the two pipelines of a page apart."""
+    values = {
+        name: _read(setting, last(given, prefix + name).strip(), getattr(usual, name))
+        for name, setting in parameters(RankingSettings).items()
+        if prefix + name in given
+    }
+    start = prefix + WEIGHT
+    weights = {name.removeprefix(start): last(given, name) for name in given if name.startswith(start)}
+    kept = sorted((name, Number().read(f"{WEIGHT}{name}", text)) for name, text in weights.items() if text.strip())
+    return replace(usual, **values, weights=tuple(kept) or usual.weights)
+
+
+def ranking_pairs(ranking: RankingSettings, usual: RankingSettings, prefix: str = "") -> Pairs:
+    """The settings as parameters of the address: only those that differ from the defaults."""
+    pairs = [
+        (prefix + name, as_text(getattr(ranking, name)))
+        for name in parameters(RankingSettings)
+        if getattr(ranking, name) != getattr(usual, name)
+    ]
+    if ranking.weights != usual.weights:
+        pairs += [(f"{prefix}{WEIGHT}{name}", as_text(number)) for name, number in ranking.weights]
+    return pairs
+
+
+def as_text(value: Any) -> str:
+    """A value as text, as in an address."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value)
+
+
+def _read(setting: Parameter, text: str, usual: Any) -> Any:
+    """A setting from its form field. An empty number means the default; an empty interpolation weight means none."""
+    if text or (isinstance(setting.kind, Text) and not setting.kind.choices):
+        return (text or NO_MODEL) if setting.name == "rerank" else setting.read(text)
+    return setting.read(None) if setting.default is None else usual
+
+
+@dataclass(frozen=True)
+class Range:
+    """From one number to another, both included; "" for no bound. Kept as text, so that input is shown as typed."""
+
+    low: str = ""
+    high: str = ""
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Filters of a page: any of the chosen values of each column, and within each range."""
+
+    values: tuple[tuple[str, str], ...] = ()  # (column, value)
+    ranges: tuple[tuple[str, Range], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.values or self.ranges)
+
+    def chosen(self, column: str) -> tuple[str, ...]:
+        """The chosen values of a column."""
+        return tuple(value for name, value in self.values if name == column)
+
+    def range(self, column: str) -> Range:
+        """The range of a column, perhaps without bounds."""
+        return dict(self.ranges).get(column, Range())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that have a filter."""
+        return tuple(dict.fromkeys([name for name, _ in (*self.values, *self.ranges)]))
+
+    def toggled(self, column: str, value: str) -> Filters:
+        """The filters with this value switched on, or off if it was on."""
+        pair = (column, value)
+        rest = tuple(other for other in self.values if other != pair)
+        return replace(self, values=rest if pair in self.values else (*self.values, pair))
+
+    def only(self, *columns: str) -> Filters:
+        """The filters of these columns alone."""
+        return Filters(
+            tuple(pair for pair in self.values if pair[0] in columns),
+            tuple(pair for pair in self.ranges if pair[0] in columns),
+        )
+
+    def without(self, column: str) -> Filters:
+        """The filters without those of this column."""
+        return self.only(*(name for name in self.columns if name != column))
+
+    def condition(self) -> str | None:
+        """The filters as an expression for `--filter`."""
+        parts = [
+            f"{written(column)} in ({', '.join(map(written, self.chosen(column)))})"
+            for column in dict.fromkeys(name for name, _ in self.values)
+        ]
+        for column, bounds in self.ranges:
+            parts += [f"{written(column)}>={written(bounds.low)}"] if bounds.low else []
+            parts += [f"{written(column)}<={written(bounds.high)}"] if bounds.high else []
+        return " and ".join(parts) or None
+
+    def pairs(self) -> Pairs:
+        """The filters as parameters of the address."""
+        pairs = [(IS + column, value) for column, value in self.values]
+        for column, bounds in self.ranges:
+            pairs += [(FROM + column, bounds.low)] if bounds.low else []
+            pairs += [(TO + column, bounds.high)] if bounds.high else []
+        return pairs
+
+
+def read_filters(given: Given) -> Filters:
+    """Read the filters from an address."""
+    values = [
+        (name.removeprefix(IS), value)
+        for name, texts in given.items()
+        if name.startswith(IS)
+        for value in dict.fromkeys(texts)
+    ]
+    bounded = dict.fromkeys(
+        name.partition(".")[2] for name, texts in given.items() if name.startswith((FROM, TO)) and any(texts)
+    )
+    ranges = [(column, Range(_bound(given, FROM + column), _bound(given, TO + column))) for column in bounded]
+    if len(values) + len(ranges) > MOST_CONDITIONS:
+        raise ParameterError("filters", expected=f"at most {MOST_CONDITIONS}", found=len(values) + len(ranges))
+    return Filters(tuple(values), tuple((column, bounds) for column, bounds in ranges if bounds != Range()))
+
+
+def _bound(given: Given, name: str) -> str:
+    """A bound as typed, or "" where there is none."""
+    text = last(given, name).strip()
+    try:
+        if not text or math.isfinite(float(text)):
+            return text
+    except ValueError:
+        pass
+    raise ParameterError(name, expected="a number", found=text)
+
+
 NO_FILTERS = Filters()
 PLAIN = RankingSettings()
 
@@ -35,14 +227,13 @@ class View:
         """Number of results before this page."""
         return (self.page - 1) * self.k
 
-    def narrowed(self, filters: Filters) -> View:
-        """The same search with other filters, from the first page."""
-        return replace(self, filters=filters, page=1, wait=False)
+    def first_page(self, **changes: Any) -> View:
+        """The same search with these changes, from the first page and without waiting."""
+        return replace(self, **{"page": 1, "wait": False, **changes})
 
     def pairs(self, usual: RankingSettings) -> Pairs:
         """The view as parameters of the address."""
-        pairs = [("q", self.q)] if self.q else []
-        pairs += self.filters.pairs() + ranking_pairs(self.ranking, usual)
+        pairs = query_pairs(self.q, self.filters) + ranking_pairs(self.ranking, usual)
         pairs += [("k", str(self.k))] if self.k != PAGE_SIZES[0] else []
         pairs += [("page", str(self.page))] if self.page > 1 else []
         return [*pairs, ("wait", "1")] if self.wait else pairs
@@ -60,10 +251,14 @@ class SideBySide:
 
     def pairs(self, usual: tuple[RankingSettings, RankingSettings]) -> Pairs:
         """The view as parameters of the address."""
-        pairs = [("q", self.q)] if self.q else []
-        pairs += self.filters.pairs()
+        pairs = query_pairs(self.q, self.filters)
         pairs += ranking_pairs(self.left, usual[0], LEFT) + ranking_pairs(self.right, usual[1], RIGHT)
         return [*pairs, ("wait", "1")] if self.wait else pairs
+
+
+def query_pairs(q: str, filters: Filters) -> Pairs:
+    """A query and its filters as parameters of the address."""
+    return [*([("q", q)] if q else []), *filters.pairs()]
 
 
 def given_of(query: str) -> Given:
@@ -78,28 +273,32 @@ def given_of(query: str) -> Given:
     return given
 
 
+def last(given: Given, name: str) -> str:
+    """The last value of that name, or "": a checkbox has its "no" in a hidden field before it."""
+    return given.get(name, [""])[-1]
+
+
 def read_view(given: Given, usual: RankingSettings) -> View:
     """Read a search view from an address."""
     k = _count(given, "k", PAGE_SIZES[0])
     if k not in PAGE_SIZES:
         raise ParameterError("k", expected=" or ".join(map(str, PAGE_SIZES)), found=k)
-    return View(
-        words_of(given), _count(given, "page", 1), k, read_filters(given), read_ranking(given, usual), _waits(given)
-    )
+    page, ranking = _count(given, "page", 1), read_ranking(given, usual)
+    return View(words_of(given), page, k, read_filters(given), ranking, last(given, "wait") == "1")
 
 
 def read_side_by_side(given: Given, usual: tuple[RankingSettings, RankingSettings]) -> SideBySide:
     """Read a comparison from an address."""
     left, right = read_ranking(given, usual[0], LEFT), read_ranking(given, usual[1], RIGHT)
-    return SideBySide(words_of(given), read_filters(given), left, right, _waits(given))
+    return SideBySide(words_of(given), read_filters(given), left, right, last(given, "wait") == "1")
 
 
 def words_of(given: Given) -> str:
     """The query text of an address."""
-    return given.get("q", [""])[-1].strip()
+    return last(given, "q").strip()
 
 
-def address(path: str, pairs: Pairs) -> str:
+def address(path: str, pairs: Sequence[Pair]) -> str:
     """A path with its query string."""
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
@@ -112,27 +311,17 @@ def is_shortest(query: str, pairs: Pairs) -> bool:
 
 def request_values(q: str, filters: Filters, ranking: RankingSettings, **more: Any) -> dict[str, Any]:
     """The values of the REST API's request for the same search."""
-    values: dict[str, Any] = {"q": q, **more, "match": ranking.match, "k1": ranking.k1, "b": ranking.b}
-    values |= {"idf": ranking.idf, "rm3": ranking.rm3, "rerank": ranking.rerank, "aggregate": ranking.aggregate}
-    values |= {"depth": ranking.depth} if ranking.model else {}
-    values |= {"dense": True} if ranking.by == "vectors" else {}
-    values |= {"hybrid": True} if ranking.by == "both" else {}
-    values |= {"weights": dict(ranking.weights)} if ranking.weights else {}
-    values |= {"passages": ranking.passages} if ranking.passages else {}
-    values |= {"interpolate": ranking.interpolate} if ranking.interpolate is not None else {}
-    condition = filters.condition()
-    return values | ({"filter": condition} if condition else {})
+    same = ("match", "k1", "b", "idf", "rm3", "rerank", "aggregate", "interpolate")
+    values = {"q": q, **more, **{name: getattr(ranking, name) for name in same}}
+    values |= {"dense": ranking.by == "vectors", "hybrid": ranking.by == "both", "filter": filters.condition()}
+    values |= {"weights": dict(ranking.weights) or None, "passages": ranking.passages or None}
+    return values | ({"depth": ranking.depth} if ranking.model else {})
 
 
 def _count(given: Given, name: str, usual: int) -> int:
-    text = given.get(name, [""])[-1]
+    text = last(given, name)
     if not text:
         return usual
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and int(text)):
         raise ParameterError(name, expected="a number from 1", found=text)
     return int(text)
-
-
-def _waits(given: Given) -> bool:
-    values: Sequence[str] = given.get("wait", ())
-    return bool(values) and values[-1] == "1"
