@@ -13,8 +13,7 @@ from typer import Argument, Option
 
 from rankwell.cli import options
 from rankwell.collections import open_collection, read_any_qrels, read_any_queries, read_run, write_run
-from rankwell.core import Document, Judgments, ParameterError, Progress, Run, Stage
-from rankwell.core.errors import Phrase
+from rankwell.core import Document, Judgments, ParameterError, Phrase, Progress, Run, Stage
 from rankwell.core.parameters import chosen, like, parameters
 from rankwell.index import open_index
 from rankwell.models import explanation, families

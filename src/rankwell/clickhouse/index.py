@@ -18,8 +18,7 @@ from rankwell.clickhouse.engine import APART, Engine, open_engine
 from rankwell.clickhouse.manifest import Commit, read_commit
 from rankwell.clickhouse.values import Answer, Settings, Sql, joined
 from rankwell.clickhouse.vectors import RemoteEmbeddings
-from rankwell.core import ParameterError, RankwellError
-from rankwell.core.arrays import Floats, Integers, Strings, strings
+from rankwell.core import Floats, Integers, ParameterError, RankwellError, Strings, strings
 from rankwell.core.run import ranking_order
 from rankwell.index import Hits, Mask, Scoring, SearchIndex
 from rankwell.index.scoring import QueryTerms, TermStatistics, planned, query_terms

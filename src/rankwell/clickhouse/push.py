@@ -20,9 +20,7 @@ from rankwell.clickhouse.rows import Builder, BuildOutcome, SegmentRows, Share, 
 from rankwell.clickhouse.values import Answer, Name, listed, sql
 from rankwell.clickhouse.vectors import push_vectors
 from rankwell.clickhouse.writing import STALE, Pushed, Writer, purged, writing
-from rankwell.core import Document, ParameterError, Progress, RankwellError, fingerprint
-from rankwell.core.arrays import Integers
-from rankwell.core.progress import SILENT
+from rankwell.core import SILENT, Document, Integers, ParameterError, Progress, RankwellError, fingerprint
 from rankwell.index import Index, NumberColumn, protocol, store, with_metadata_names
 from rankwell.vectors import embeddings_of
 

@@ -19,8 +19,7 @@ from rankwell.analysis import Analyzer
 from rankwell.clickhouse.engine import EMBEDDED, Address, Engine, open_engine
 from rankwell.clickhouse.manifest import metadata_columns
 from rankwell.clickhouse.values import Column, arrays, numbers, optional_texts, packed, repeated_texts, texts
-from rankwell.core import Document, RankwellError
-from rankwell.core.arrays import Integers
+from rankwell.core import Document, Integers, RankwellError
 from rankwell.index import Index, IndexWriter, NumberColumn, blocks, postings, store
 from rankwell.index.columns import Column as MetadataColumn
 from rankwell.index.columns import written

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import RankwellError
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import Floats, Integers, RankwellError
 
 Settings = Mapping[str, Any]
 

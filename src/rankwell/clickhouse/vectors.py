@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from rankwell.clickhouse.manifest import GRAPHS, VECTORS, Commit, Load, VectorSet, create_graph
 from rankwell.clickhouse.values import Sql, numbers, sql, texts, vectors
-from rankwell.core import ParameterError, RankwellError, fingerprint
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import Floats, Integers, ParameterError, RankwellError, fingerprint
 from rankwell.index import Hits, Index, Mask
 from rankwell.vectors import METHODS, Embeddings, Encoder, embeddings_of
 from rankwell.vectors.quantise import unit

@@ -19,8 +19,7 @@ from rankwell.clickhouse.index import ClickHouseIndex
 from rankwell.clickhouse.manifest import DOCUMENTS, MODERN, SHARDED, Commit, Fields, Layout, Loads
 from rankwell.clickhouse.rows import Hashes, Rows
 from rankwell.clickhouse.values import Sql, joined, numbers, sql, texts
-from rankwell.core import RankwellError
-from rankwell.core.arrays import Integers
+from rankwell.core import Integers, RankwellError
 
 log = logging.getLogger(__name__)
 

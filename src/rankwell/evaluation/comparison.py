@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rankwell.core import Judgments, ParameterError, RankwellError, Run
-from rankwell.core.errors import Phrase
+from rankwell.core import Judgments, ParameterError, Phrase, RankwellError, Run
 from rankwell.evaluation import significance
 from rankwell.evaluation.evaluation import Evaluation, measure_judged
 from rankwell.evaluation.judged import Judged, Pool, check_depth, join

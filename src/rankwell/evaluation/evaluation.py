@@ -12,9 +12,7 @@ from typing import overload
 
 import numpy as np
 
-from rankwell.core import Judgments, ParameterError, Run, atomic_write
-from rankwell.core.arrays import Integers
-from rankwell.core.errors import Phrase
+from rankwell.core import Integers, Judgments, ParameterError, Phrase, Run, atomic_write
 from rankwell.evaluation.judged import Judged, Pool, Values, check_depth, join
 from rankwell.evaluation.measures import Asked, Effect, Measure, parse_measure, parse_measures
 

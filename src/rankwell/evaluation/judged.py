@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import Judgments, ParameterError, RankwellError, Run
-from rankwell.core.arrays import Floats, Integers, Strings
+from rankwell.core import Floats, Integers, Judgments, ParameterError, RankwellError, Run, Strings
 
 Values = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import RankwellError, Run
-from rankwell.core.arrays import Floats
+from rankwell.core import Floats, RankwellError, Run
 from rankwell.evaluation.judged import Judged, Mask, Values, check_depth
 
 

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from rankwell.collections.formats.delimited import header, table_rows, write_table
 from rankwell.collections.formats.trec import is_whole
 from rankwell.collections.reading import Reading, head
-from rankwell.core import Judgments, ParameterError
-from rankwell.core.errors import FormatError, Phrase
+from rankwell.core import FormatError, Judgments, ParameterError, Phrase
 
 
 class GivenGrade(NamedTuple):

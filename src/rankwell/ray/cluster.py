@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 from urllib.parse import parse_qsl, urlsplit
 
-from rankwell.core import MissingExtraError, ParameterError, RankwellError
+from rankwell.core import SILENT, MissingExtraError, ParameterError, Progress, RankwellError
 from rankwell.core.plugins import Plugins
-from rankwell.core.progress import SILENT, Progress
 from rankwell.models.base.runtime import cores
 from rankwell.ray.worker import InProcess, Machine, RayCrew, Task, Work, WorkerSlot
 from rankwell.ray.workers import AHEAD, Workers

@@ -11,9 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rankwell.core import RankwellError, Run
-from rankwell.core.arrays import Floats
-from rankwell.core.progress import SILENT, Progress
+from rankwell.core import SILENT, Floats, Progress, RankwellError, Run
 from rankwell.models.base import Truncation, load_text_encoder
 from rankwell.models.base.tokens import Pair
 from rankwell.models.cross_encoder.ranking import CrossEncoder, load_scorer

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rankwell.core import RankwellError, atomic_write
-from rankwell.core.progress import SILENT, Progress
+from rankwell.core import SILENT, Progress, RankwellError, atomic_write
 from rankwell.models.learning.pairs import Pairs, open_pairs
 from rankwell.ray.cluster import On, connected
 from rankwell.ray.encoding import everywhere

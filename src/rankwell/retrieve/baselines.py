@@ -13,10 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankwell.core import ParameterError, Run, Stage
-from rankwell.core.arrays import Integers, Strings, strings
+from rankwell.core import Integers, ParameterError, Run, Stage, Strings, Values, strings
 from rankwell.core.parameters import Text, Whole, check_parameters, like, param
-from rankwell.core.run import Values
 from rankwell.index import Index, Mask, in_folder
 from rankwell.index.postings import stretches, triples_of
 from rankwell.index.segment import Segment

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rankwell.core import ParameterError, Queries, Query, Run, Stage
-from rankwell.core.arrays import Integers, Strings
+from rankwell.core import Integers, ParameterError, Queries, Query, Run, Stage, Strings
 from rankwell.core.run import Values, of_query, unit
 
 Normaliser = Callable[[Run], Values]

@@ -11,9 +11,7 @@ from typing import Any, Protocol
 from rankwell.collections import Reading, open_collection
 from rankwell.collections.formats.delimited import header, table_rows, write_table
 from rankwell.collections.reading import head
-from rankwell.core import Document, FormatError, RankwellError, fingerprint, home
-from rankwell.core.errors import Phrase
-from rankwell.core.progress import SILENT, Progress
+from rankwell.core import SILENT, Document, FormatError, Phrase, Progress, RankwellError, fingerprint, home
 from rankwell.index import Index, IndexWriter, Scoring, is_index
 from rankwell.reviews.matching import MatchingRule, StudyMatch, Verdict, comparable_title
 from rankwell.reviews.pubmed import EUtilities, title_term

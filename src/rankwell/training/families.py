@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core import ParameterError, RankwellError
-from rankwell.core.run import sigmoid
+from rankwell.core import ParameterError, RankwellError, sigmoid
 from rankwell.models.bi_encoder.training import BiEncoderSettings, train_bi_encoder
 from rankwell.models.cross_encoder.training import CrossEncoderSettings, train_cross_encoder
 from rankwell.models.distillation.training import KIND as DISTILLED

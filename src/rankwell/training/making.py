@@ -11,9 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rankwell.core import Document, ParameterError, Queries, RankwellError, Run, Template
+from rankwell.core import SILENT, Document, ParameterError, Progress, Queries, RankwellError, Run, Template
 from rankwell.core.parameters import Text, Whole, check_parameters, chosen, like, param
-from rankwell.core.progress import SILENT, Progress
 from rankwell.models.learning.pairs import UNLABELLED, Pair, Pairs
 from rankwell.models.learning.pairs_writer import PairsWriter
 from rankwell.models.reranking.passages import DocumentTexts, Passages

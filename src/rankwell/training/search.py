@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from rankwell.core import ParameterError, atomic_write, fingerprint
+from rankwell.core import SILENT, ParameterError, Progress, atomic_write, fingerprint
 from rankwell.core.parameters import Text, Whole, check_parameters, like, param
-from rankwell.core.progress import SILENT, Progress
 from rankwell.evaluation import Measure, evaluate, parse_measure
 from rankwell.evaluation.significance import PairedDifference, TTest, correct
 from rankwell.models.learning.pairs import Pairs

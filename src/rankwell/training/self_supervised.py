@@ -15,8 +15,7 @@ from typing import IO, Any, NamedTuple, Self
 import numpy as np
 import orjson
 
-from rankwell.core import Document, ParameterError, RankwellError
-from rankwell.core.arrays import Integers
+from rankwell.core import Document, Integers, ParameterError, RankwellError
 from rankwell.core.parameters import Number, Text, Whole, check_parameters, param
 from rankwell.models.learning.pairs import Pair
 from rankwell.training.perturbations import ABSTRACT, TITLE, Perturbation, parse_perturbations, perturbed

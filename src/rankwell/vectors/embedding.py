@@ -13,8 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwell.core import SILENT, Floats, ParameterError, Progress, RankwellError, Template
-from rankwell.core.files import sync_folder
+from rankwell.core import SILENT, Floats, ParameterError, Progress, RankwellError, Template, sync_folder
 from rankwell.index import Index
 from rankwell.index.manifest import WriterLock
 from rankwell.vectors.embeddings import Embeddings, check_encoder, chosen_folder, opened

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import Booleans, Floats, Integers, ParameterError, RankwellError, fingerprint
-from rankwell.core.errors import Phrase
+from rankwell.core import Booleans, Floats, Integers, ParameterError, Phrase, RankwellError, fingerprint
 from rankwell.core.run import ranking_order
 from rankwell.index import Hits, Index, Mask, SearchIndex
 from rankwell.vectors.quantise import unit

@@ -18,8 +18,7 @@ from typing import Any
 
 import orjson
 
-from rankwell.core import FormatError, Judgments, ParameterError, Queries, RankwellError
-from rankwell.core.files import sync_folder
+from rankwell.core import FormatError, Judgments, ParameterError, Queries, RankwellError, sync_folder
 
 LOWEST, HIGHEST = -10, 100
 LONGEST = 10_000  # most characters of a query or an id

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError
-from rankwell.core.errors import Phrase
+from rankwell.core import ParameterError, Phrase
 from rankwell.evaluation.significance.paired import Values
 
 

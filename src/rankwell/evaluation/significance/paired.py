@@ -10,8 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError
-from rankwell.core.errors import Phrase
+from rankwell.core import ParameterError, Phrase
 from rankwell.evaluation.significance.student import quantile, two_sided_p
 
 Values = npt.NDArray[np.float64]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankwell.core import Progress, RankwellError
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import Floats, Integers, Progress, RankwellError
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.tokens import PairTokens, Tokenizer
 from rankwell.models.distillation.student import teacher_scorer, teacher_scores

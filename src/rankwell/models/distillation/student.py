@@ -10,8 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rankwell.core import ParameterError, Progress, RankwellError
-from rankwell.core.arrays import Floats
+from rankwell.core import Floats, ParameterError, Progress, RankwellError
 from rankwell.models.base import load_pair_scorer
 from rankwell.models.base.catalogue import labels_of, task_of
 from rankwell.models.base.export import PAIRS

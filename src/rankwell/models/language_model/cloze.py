@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from rankwell.core import FormatError, ParameterError, Progress, atomic_write
-from rankwell.core.progress import SILENT
+from rankwell.core import SILENT, FormatError, ParameterError, Progress, atomic_write
 from rankwell.evaluation.significance import Interval
 from rankwell.models.language_model.masking import MaskTokenizer, masked_logits
 from rankwell.models.language_model.settings import unit_hash

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError, RankwellError
-from rankwell.core.arrays import Integers
+from rankwell.core import Integers, ParameterError, RankwellError
 from rankwell.models.base.folder import TOKENIZER, ModelFolder
 from rankwell.models.base.torch_model import FROM_FOLDER
 from rankwell.models.learning.starting_model import freeze, load_model

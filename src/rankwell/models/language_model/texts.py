@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import Document, ParameterError, RankwellError
-from rankwell.core.arrays import Integers
-from rankwell.core.fingerprint import fingerprint
+from rankwell.core import Document, Integers, ParameterError, RankwellError, fingerprint
 from rankwell.models.language_model.masking import Flags, Masker, MaskTokenizer
 from rankwell.models.language_model.settings import MlmSettings, is_held_out, unit_hash
 

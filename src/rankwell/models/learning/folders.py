@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rankwell.core import RankwellError
-from rankwell.core.files import sync_folder
+from rankwell.core import RankwellError, sync_folder
 
 PREFIX = "checkpoint-"
 STAGING, LEAVING = ".saving", ".leaving"

@@ -15,8 +15,7 @@ from torch.utils.data import Sampler
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
-from rankwell.core import Progress, RankwellError
-from rankwell.core.progress import SILENT
+from rankwell.core import SILENT, Progress, RankwellError
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import TrainingSettings, best_step, should_stop
 from rankwell.models.learning.trainer import Job

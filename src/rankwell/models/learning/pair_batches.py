@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core import Progress
-from rankwell.core.arrays import Floats, Integers
-from rankwell.core.progress import SILENT
+from rankwell.core import SILENT, Floats, Integers, Progress
 from rankwell.models.base.tokens import PairTokens
 from rankwell.models.learning.pairs import Pairs
 

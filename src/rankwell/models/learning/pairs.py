@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from rankwell.core import FormatError, MissingExtraError, ParameterError, RankwellError, fingerprint
-from rankwell.core.arrays import Integers
-from rankwell.core.errors import Phrase
+from rankwell.core import FormatError, Integers, MissingExtraError, ParameterError, Phrase, RankwellError, fingerprint
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,7 @@ from typing import Any
 import orjson
 
 from rankwell import __version__
-from rankwell.core import FormatError, RankwellError, atomic_write
-from rankwell.core.files import sync_folder
+from rankwell.core import FormatError, RankwellError, atomic_write, sync_folder
 from rankwell.models.learning.folders import Checkpoints, is_of_writing, sync_tree
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from rankwell.core import MissingExtraError, Progress, RankwellError
-from rankwell.core.arrays import Integers
+from rankwell.core import Integers, MissingExtraError, Progress, RankwellError
 from rankwell.evaluation import parse_measure
 from rankwell.index.manifest import WriterLock
 from rankwell.models.base.folder import ModelFolder

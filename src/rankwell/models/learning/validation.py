@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rankwell.core import Judgments, RankwellError, Run
-from rankwell.core.arrays import Floats, Integers
+from rankwell.core import Floats, Integers, Judgments, RankwellError, Run
 from rankwell.evaluation import evaluate, parse_measure
 from rankwell.models.learning.pair_batches import PairBatches
 from rankwell.models.learning.pairs import Pairs

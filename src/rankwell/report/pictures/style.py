@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwell.core import MissingExtraError, ParameterError
-from rankwell.core.files import atomic_write
+from rankwell.core import MissingExtraError, ParameterError, atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError, Run
-from rankwell.core.progress import SILENT, Progress
+from rankwell.core import SILENT, ParameterError, Progress, Run
 from rankwell.evaluation import evaluate
 from rankwell.evaluation.significance import Interval, t_interval
 from rankwell.report import Column, Heading, Note, Page, Part, PicturePart, Table, TablePart, Text

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from rankwell.collections import Collection, Reading
 from rankwell.collections.collection import DEFAULT_SPLITS
-from rankwell.core import Judgments, ParameterError, Query, RankwellError
-from rankwell.core.errors import Phrase
+from rankwell.core import Judgments, ParameterError, Phrase, Query, RankwellError
 from rankwell.reviews.screening.reader import MODEL
 from rankwell.reviews.statistics import ALL, judgments_of
 

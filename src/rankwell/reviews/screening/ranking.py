@@ -13,8 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rankwell.core import RankwellError
-from rankwell.core.progress import Progress
+from rankwell.core import Progress, RankwellError
 from rankwell.reviews.screening.decisions import Answer
 from rankwell.reviews.screening.learner import Learner
 from rankwell.reviews.screening.reader import Meaning, Reader, StoppedError

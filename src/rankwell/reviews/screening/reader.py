@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import ParameterError, RankwellError, home
-from rankwell.core.errors import Phrase
-from rankwell.core.progress import SILENT, Progress
+from rankwell.core import SILENT, ParameterError, Phrase, Progress, RankwellError, home
 
 if TYPE_CHECKING:
     from rankwell.models.base import TextEncoder

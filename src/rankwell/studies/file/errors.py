@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rankwell.core import RankwellError
-from rankwell.core.errors import shown
+from rankwell.core import RankwellError, shown
 
 KeyPath = tuple[str | int, ...]
 

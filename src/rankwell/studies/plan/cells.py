@@ -15,8 +15,7 @@ from typing import Any, Protocol
 import orjson
 
 from rankwell import __version__
-from rankwell.core import RankwellError, atomic_write, fingerprint
-from rankwell.core.files import sync_folder
+from rankwell.core import RankwellError, atomic_write, fingerprint, sync_folder
 
 VERSION = 1  # raise this when cells of the same configuration give a different result
 RECORD = "cell.json"

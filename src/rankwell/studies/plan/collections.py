@@ -14,8 +14,7 @@ import orjson
 
 from rankwell import __version__
 from rankwell.collections import Collection, Reading, open_collection
-from rankwell.core import Document, Judgments, Progress, Queries, RankwellError, atomic_write, fingerprint
-from rankwell.core.progress import SILENT
+from rankwell.core import SILENT, Document, Judgments, Progress, Queries, RankwellError, atomic_write, fingerprint
 from rankwell.judging.grades import Grades, gather
 from rankwell.judging.labels import LabelRules, Labels, make_labels, thresholds_of
 from rankwell.studies.file.study import ANY, GRADED, LIBERAL, ORIGINAL, SPARSE, STRICT, CollectionEntry, Study

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankwell.core import RankwellError, fingerprint
-from rankwell.core.fingerprint import fingerprint_file
+from rankwell.core import RankwellError, fingerprint, fingerprint_file
 from rankwell.models.base import find_model
 from rankwell.models.base.catalogue import kind_of, task_of
 from rankwell.models.base.folder import ModelFolder, read_weights

@@ -16,8 +16,7 @@ import orjson
 
 from rankwell.collections import read_qrels, read_queries, read_run, unique, write_qrels, write_queries, write_run
 from rankwell.collections.reading import Reading
-from rankwell.core import Judgments, Queries, RankwellError, Run, Stage
-from rankwell.core.fingerprint import fingerprint_file
+from rankwell.core import Judgments, Queries, RankwellError, Run, Stage, fingerprint_file
 from rankwell.index import Index, IndexWriter, with_metadata_names
 from rankwell.judging.agreement import measure_agreement
 from rankwell.models.base import TextEncoder, TokenCounter, default_tokenizer

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from rankwell.core import ParameterError, RankwellError
-from rankwell.core.errors import shown
+from rankwell.core import ParameterError, RankwellError, shown
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response

@@ -24,9 +24,7 @@ from rankwell.apps.search.responses import to_json
 from rankwell.apps.search.service import METRICS_TYPE, Service, event, response_json
 from rankwell.apps.web.middleware import Faults, SecurityHeaders
 from rankwell.collections import write_qrels, write_queries
-from rankwell.core import Document, ParameterError, RankwellError
-from rankwell.core.document import check_id
-from rankwell.core.errors import Phrase, shown
+from rankwell.core import Document, ParameterError, Phrase, RankwellError, check_id, shown
 
 ABOUT = """\
 Search an index, and change it. Options are those of `rankwell search`. Every refusal is a `Problem`. Reading is open
