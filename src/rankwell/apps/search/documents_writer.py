@@ -22,7 +22,7 @@ from typing import NamedTuple
 import orjson
 
 from rankwell.apps.search.process import settle, step_back
-from rankwell.core import Document, ParameterError, RankwellError
+from rankwell.core import Document, ParameterError, RankwellError, check_id
 from rankwell.index import IndexWriter, MergeJob
 
 log = logging.getLogger(__name__)
@@ -101,9 +101,7 @@ class WriteRequest:
 
 def check_change(change: Change) -> None:
     """Refuse what the index would refuse, while it is known which request it is from."""
-    docno = change.id
-    if not isinstance(docno, str) or not docno or "\0" in docno or not _whole(docno):
-        raise ParameterError("id", expected="a text of at least one character and no NUL", found=docno)
+    docno = check_id(change.id)
     if isinstance(change, Deletion):
         return
     for name, text in change.fields.items():

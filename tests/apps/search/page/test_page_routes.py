@@ -117,6 +117,12 @@ def test_what_cannot_be_done_is_said_on_the_page(visitor: PageVisitor, index: Pa
     assert "Search with the usual settings" in page.text
 
 
+@pytest.mark.parametrize("path", ["/", "/compare", "/document"])
+def test_an_address_with_too_many_parts_is_a_mistake_of_the_request(visitor: PageVisitor, path: str) -> None:
+    address = path + "?" + "&".join(f"x{number}=1" for number in range(400))
+    assert visitor.get(address).status_code == 422
+
+
 def test_an_expression_is_one_only_where_that_is_chosen(visitor: PageVisitor) -> None:
     assert len(titles(visitor.get('/?q="fever" AND NOT study').text)) == 10
     assert "Nothing was found" in visitor.get("/?q=fever+AND+NOT+study&match=expr").text

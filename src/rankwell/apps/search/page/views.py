@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from fastapi import HTTPException
+
 from rankwell.core import ParameterError
 from rankwell.core.parameters import Number, Parameter, Text, like, param, parameters
 from rankwell.models.cross_encoder.ranking import CrossEncoder
@@ -266,7 +268,7 @@ def given_of(query: str) -> Given:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="replace", max_num_fields=MOST_PAIRS)
     except ValueError as error:
-        raise ParameterError("address", expected=f"at most {MOST_PAIRS} parts", found="more") from error
+        raise HTTPException(422) from error
     given: dict[str, list[str]] = {}
     for name, value in pairs:
         given.setdefault(name, []).append(value)
