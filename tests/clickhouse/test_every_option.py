@@ -46,6 +46,7 @@ OF_WORDS = {
 OF_VECTORS = {
     "dense": [("--dense",), ("--dense", "--match", "and"), ("--dense", "--filter", "year=2020"), ("--match", "ann:3")],
     "hybrid": [("--hybrid",), ("--hybrid", "--rm3")],
+    "vector_weight": [("--hybrid", "--vector-weight", "0.7")],
     "vectors": [("--dense", "--vectors", "meaning")],
     "hnsw": [("--dense", "--hnsw"), ("--dense", "--hnsw", "--filter", "source=A")],
 }
@@ -57,6 +58,7 @@ OF_RERANKERS = {
     "aggregate": [(*RERANK, "--passages", "5:2", "--aggregate", "max")],
     "interpolate": [(*RERANK, "--interpolate", "0.5")],
     "precision": [(*RERANK, "--precision", "int8")],
+    "max_tokens": [(*RERANK, "--max-tokens", "16")],
 }
 OF_RANK = {
     "query_field": [("--query-field", "question")],
