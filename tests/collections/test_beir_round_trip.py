@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rankwell.collections import (
     ColumnChoice,
     open_collection,
+    read_any_queries,
     read_documents,
     read_qrels,
     read_queries,
@@ -48,6 +49,16 @@ def test_judgments_come_back(found: Judgments) -> None:
         path = Path(folder) / "test.tsv"
         write_qrels(path, found)
         assert read_qrels(path) == found
+
+
+def test_a_split_has_the_queries_that_it_judges(tmp_path: Path) -> None:
+    write_documents(tmp_path, [Document("d", {"text": "x"})], "beir")
+    write_queries(tmp_path / "queries.jsonl", Queries.of({"a": "x", "b": "y", "c": "z"}), "beir")
+    for split, qid in (("test", "a"), ("train", "b")):
+        write_qrels(tmp_path / "qrels" / f"{split}.tsv", Judgments([(qid, "d", 1)]))
+    collection = open_collection(tmp_path)
+    assert [list(collection.queries(split)) for split in (None, "test", "train")] == [["a", "b", "c"], ["a"], ["b"]]
+    assert list(read_any_queries(str(tmp_path), "test")) == ["a"]
 
 
 def test_a_folder_opens_with_its_queries_and_every_split(tmp_path: Path) -> None:

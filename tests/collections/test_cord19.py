@@ -158,7 +158,48 @@ def test_topics_and_judgments_beside_the_table_are_opened_with_it(release: Path)
     collection = open_collection(release)
     assert collection.queries().texts() == {"1": "x"}
     assert collection.judgments().to_dict() == {"1": {"twice": 2}}
-    assert collection.queries("qrels-round5").texts() == {"1": "x"}
+    assert collection.queries("round5").texts() == {"1": "x"}
+
+
+def test_a_round_has_one_name_for_topics_and_judgments_and_the_last_is_taken(
+    release: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in (1, 5):
+        topic = f'<topics><topic number="{number}"><query>round {number}</query></topic></topics>'
+        (release / f"topics-rnd{number}.xml").write_text(topic)
+        (release / f"qrels-covid_d{number}_j0.5-{number}.txt").write_text(f"{number} 0 twice 2\n")
+    collection = open_collection(release)
+    assert collection.splits == ("round1", "round5")
+    assert collection.queries().texts() == {"5": "round 5"}
+    assert collection.judgments().to_dict() == {"5": {"twice": 2}}
+    assert "round5 is taken of round1, round5 (--split names another)" in caplog.text
+    assert collection.queries("round1").texts() == {"1": "round 1"}
+    assert collection.judgments("round1").to_dict() == {"1": {"twice": 2}}
+    with pytest.raises(RankwellError, match="expected queries of a split 'round2', found round1, round5"):
+        collection.queries("round2")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "comm_use_subset/comm_use_subset/pdf_json/6b056797.json",
+        "comm_use_subset/pmc_json/PMC35282.xml.json",
+        "comm_use_subset/comm_use_subset/d1aafb70.json",
+    ],
+)
+def test_bodies_of_the_first_releases_are_found(tmp_path: Path, file: str) -> None:
+    columns = ["cord_uid", "sha", "title", "pmcid", "full_text_file"]
+    row = ["1", "d1aafb70; 6b056797", "T", "PMC35282", "comm_use_subset"]
+    (tmp_path / "metadata.csv").write_text("\n".join(",".join(cells) for cells in (columns, row)) + "\n")
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text(parse("The body."))
+    [document] = read_documents(tmp_path)
+    assert dict(document.fields) == {"title": "T", "body": "The body."}
+
+
+def test_bodies_that_are_not_here_are_counted(release: Path, caplog: pytest.LogCaptureFixture) -> None:
+    list(read_documents(release))
+    assert "the parsed bodies of 1 papers are not here" in caplog.text
 
 
 # Ids name files. Paragraphs are lines; the rest of the metadata has no column.

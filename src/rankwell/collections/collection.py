@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +20,10 @@ from rankwell.core import NOTHING, Document, Judgment, Judgments, MissingExtraEr
 BUNDLED = "rankwell:python"
 IRDS = "irds:"  # an id of the ir_datasets catalogue follows
 DEFAULT_SPLITS = ("test", "dev", "train")  # the default split is the first of these that exists
+
+ROUND = re.compile(r"(?:rnd|round|covid_d)([1-9])")
+
+log = logging.getLogger(__name__)
 
 DocumentReader = Callable[[Reading, ColumnChoice], Iterator[Document]]
 QueryReader = Callable[[Reading], Queries]
@@ -44,23 +50,29 @@ class Collection:
         return tuple(self.read_judgments)
 
     def queries(self, split: str | None = None, reading: Reading | None = None) -> Queries:
-        """The queries: of one split where the collection keeps them apart, else all."""
+        """The queries: all, or those of a split: its own file's, else those that have judgments in it."""
         if not self.read_queries:
             raise RankwellError(f"{self.name}: expected queries, found only documents")
         names = tuple(self.read_queries)
-        if len(names) > 1 and split and split not in names:
-            raise RankwellError(f"{self.name}: expected queries of a split {split!r}, found {', '.join(names)}")
-        name = next(name for name in (split or "", *DEFAULT_SPLITS, *names) if name in names)
-        return self.read_queries[name](reading or Reading())
+        if len(names) > 1:
+            return self.read_queries[self._split(split, names, "queries of a split")](reading or Reading())
+        queries = self.read_queries[names[0]](reading or Reading())
+        return queries.only(self.judgments(split, reading)) if split and self.read_judgments else queries
 
     def judgments(self, split: str | None = None, reading: Reading | None = None) -> Judgments:
         """The judgments of a split (default: test, else dev, else train)."""
         if not self.read_judgments:
             raise RankwellError(f"{self.name}: expected judgments, found none")
-        name = split or next((s for s in DEFAULT_SPLITS if s in self.read_judgments), self.splits[0])
-        if name not in self.read_judgments:
-            raise RankwellError(f"{self.name}: expected a split {name!r}, found {', '.join(self.splits)}")
-        return self.read_judgments[name](reading or Reading())
+        return self.read_judgments[self._split(split, self.splits, "a split")](reading or Reading())
+
+    def _split(self, split: str | None, names: tuple[str, ...], what: str) -> str:
+        """The split of that name, or the usual one: test, dev, train, or the last of several (a study's last round)."""
+        if split and split not in names:
+            raise RankwellError(f"{self.name}: expected {what} {split!r}, found {', '.join(names)}")
+        usual = split or next((name for name in DEFAULT_SPLITS if name in names), None)
+        if usual is None and len(names) > 1:
+            log.warning("%s: %s is taken of %s (--split names another)", self.name, names[-1], ", ".join(names))
+        return usual or names[-1]
 
 
 def open_collection(source: Path | str, format: str | None = None) -> Collection:
@@ -85,8 +97,8 @@ def open_collection(source: Path | str, format: str | None = None) -> Collection
         queries = {"": _queries(beir.queries_file(folder), "beir")} if beir.queries_file(folder).is_file() else {}
         qrels = {_stem(file): _judgments(file) for file in _tables(folder / "qrels", "*")}
     elif known.name == "cord19":
-        queries = {_stem(file): _queries(file) for file in sorted(folder.glob("topics*.xml"))}
-        qrels = {_stem(file): _judgments(file, drop_negative=True) for file in sorted(folder.glob("qrels*.txt"))}
+        queries = {_round(file): _queries(file) for file in sorted(folder.glob("topics*.xml"))}
+        qrels = {_round(file): _judgments(file, drop_negative=True) for file in sorted(folder.glob("qrels*.txt"))}
     return Collection(name, known.name, partial(known.read, path), queries, qrels)
 
 
@@ -184,6 +196,12 @@ def _msmarco_file(folder: Path) -> Path | None:
 
 def _stem(path: Path) -> str:
     return path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+
+
+def _round(path: Path) -> str:
+    """`round5` of TREC-COVID's `topics-rnd5.xml` and `qrels-covid_d5_j0.5-5.txt`; else the file's name."""
+    number = ROUND.search(path.name)
+    return f"round{number[1]}" if number else _stem(path)
 
 
 def _split(path: Path) -> str:

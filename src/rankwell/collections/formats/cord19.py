@@ -6,6 +6,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,14 @@ def _read(path: Path, reading: Reading, _: ColumnChoice) -> Iterator[Document]:
     table = path / TABLE if path.is_dir() else path
     counts = Counter(row.get("cord_uid", "") for _, row in table_rows(table, reading.unseen, ","))
     waiting: dict[str, Document] = {}
+    bodies = _Bodies(table.parent, reading)
     for number, row in table_rows(table, reading, ","):
         reading.place.line = number
         uid = row.get("cord_uid", "")
         if not uid:
             reading.report(table, number, "a cord_uid", Phrase("none"))
             continue
-        document = _document(uid, row, table.parent, reading)
+        document = _document(uid, row, bodies(row))
         if uid in waiting:
             document = _fuller(waiting.pop(uid), document)
         counts[uid] -= 1
@@ -56,6 +58,8 @@ def _read(path: Path, reading: Reading, _: ColumnChoice) -> Iterator[Document]:
             waiting[uid] = document
         else:
             yield document
+    if bodies.missing:
+        log.warning("%s: the parsed bodies of %s papers are not here", table, f"{bodies.missing:,}")
 
 
 def _write(path: Path, documents: Iterable[Document]) -> None:
@@ -74,8 +78,8 @@ def _write(path: Path, documents: Iterable[Document]) -> None:
 CORD19 = DocumentFormat("cord19", _is_cord19, _read, _write)
 
 
-def _document(uid: str, row: dict[str, Any], folder: Path, reading: Reading) -> Document:
-    texts = {"title": row.get("title"), "abstract": row.get("abstract"), "body": _body(row, folder, reading)}
+def _document(uid: str, row: dict[str, Any], body: str) -> Document:
+    texts = {"title": row.get("title"), "abstract": row.get("abstract"), "body": body}
     fields = {name: text for name, text in texts.items() if text}
     metadata: dict[str, Any] = {name: row[column] for column, name in METADATA.items() if row.get(column)}
     if year := YEAR.match(row.get("publish_time", "")):
@@ -83,21 +87,50 @@ def _document(uid: str, row: dict[str, Any], folder: Path, reading: Reading) -> 
     return Document(uid, fields, metadata or NOTHING)
 
 
-def _body(row: dict[str, Any], folder: Path, reading: Reading) -> str:
-    """The text of the first existing parse; many users have only some of the large files."""
-    for column in BODIES:
-        for name in filter(None, map(str.strip, (row.get(column) or "").split(";"))):
-            file = folder / name
+@dataclass
+class _Bodies:
+    """Reads the parsed bodies, and counts the papers whose files are named in the table but not here."""
+
+    folder: Path
+    reading: Reading
+    missing: int = 0
+
+    def __call__(self, row: dict[str, Any]) -> str:
+        """The text of the first existing parse; many users have only some of the large files."""
+        names, there = [*_parses(row)], False
+        for name in names:
+            file = self.folder / name
             if Path(name).is_absolute() or ".." in Path(name).parts or not file.is_file():
                 continue
+            there = True
             try:
                 text = "\n".join(part["text"] for part in orjson.loads(file.read_bytes())["body_text"])
             except (orjson.JSONDecodeError, KeyError, TypeError, OSError) as error:
-                reading.report(file, None, "a parsed paper with body_text", Phrase(repr(error)))
+                self.reading.report(file, None, "a parsed paper with body_text", Phrase(repr(error)))
                 continue
             if text.strip():
                 return text
-    return ""
+        self.missing += bool(names) and not there
+        return ""
+
+
+def _parses(row: dict[str, Any]) -> Iterator[str]:
+    """The files of a paper's parses, the publisher's XML first.
+
+    The releases before May 2020 name no files, but their subset: comm_use_subset/pdf_json/SHA.json, in the first ones
+    without pdf_json; packed, each subset was in a folder of its own name.
+    """
+    for column in BODIES:
+        yield from _listed(row.get(column))
+    if subset := (row.get("full_text_file") or "").strip():
+        for folder in (subset, f"{subset}/{subset}"):
+            yield from (f"{folder}/pmc_json/{paper}.xml.json" for paper in _listed(row.get("pmcid")))
+            for inner in (f"{folder}/pdf_json", folder):
+                yield from (f"{inner}/{paper}.json" for paper in _listed(row.get("sha")))
+
+
+def _listed(cell: str | None) -> Iterator[str]:
+    return filter(None, map(str.strip, (cell or "").split(";")))
 
 
 def _fuller(one: Document, other: Document) -> Document:
