@@ -40,6 +40,7 @@ def compare(
     seed: options.Seed = 0,
     marks: options.Marks = "stars",
     unjudged: Unjudged = "zero",
+    own: options.Own = "auto",
     compact: Annotated[
         bool, Option("--compact", help="Print one row for each run, with marks behind the means.")
     ] = False,
@@ -59,7 +60,7 @@ def compare(
     """Compare runs with a baseline: differences with intervals and tests, as a table and as a page with pictures."""
     chosen = _paired_test(test, seed)
     files = [baseline, *runs]
-    judgments, by_name = options.read_judged(qrels, files, name, skip_bad=skip_bad, quiet=quiet)
+    judgments, by_name = options.read_judged(qrels, files, name, own=own, skip_bad=skip_bad, quiet=quiet)
     compared = evaluation.compare(
         judgments, by_name, measure or options.MEASURES, test=chosen, correction=correction, unjudged=unjudged
     )
@@ -85,6 +86,7 @@ def evaluate(
     measure: options.Measures = None,
     per_query: Annotated[bool, Option("--per-query", help="Print a row for every query.")] = False,
     unjudged: Unjudged = "zero",
+    own: options.Own = "auto",
     output: options.Output = "table",
     assess_unjudged: AssessUnjudged = None,
     depth: AssessDepth = 10,
@@ -93,7 +95,7 @@ def evaluate(
     quiet: options.Quiet = False,
 ) -> None:
     """Measure runs against judgments. A query that a run lacks counts as 0; ties are broken as trec_eval does."""
-    judgments, by_name = options.read_judged(qrels, runs, name, skip_bad=skip_bad, quiet=quiet)
+    judgments, by_name = options.read_judged(qrels, runs, name, own=own, skip_bad=skip_bad, quiet=quiet)
     measured = evaluation.evaluate(judgments, by_name, measure or options.MEASURES, unjudged=unjudged)
     if unjudged == "bounds":
         table = comparison.per_query_bounds_table if per_query else comparison.bounds_table
@@ -128,6 +130,7 @@ def sweep(
     name: Annotated[str, Option(help="Name of the number in NUMBER=RUN: k1, layers, ...")] = "value",
     test: Test = "t",
     seed: options.Seed = 0,
+    own: options.Own = "auto",
     marks: options.Marks = "stars",
     output: options.Output = "table",
     html: options.Html = None,
@@ -139,7 +142,7 @@ def sweep(
     points = parse_points(runs)
     files = [baseline, *map(Path, points.values() if points else runs)]
     judgments, by_name = options.read_judged(
-        qrels, files, list(map(str, range(len(files)))), skip_bad=skip_bad, quiet=quiet
+        qrels, files, list(map(str, range(len(files)))), own=own, skip_bad=skip_bad, quiet=quiet
     )
     first, *others = by_name.values()
     chosen, wanted = _paired_test(test, seed), measure or ["RR@10", "R@10", "nDCG@10"]

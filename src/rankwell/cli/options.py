@@ -17,6 +17,7 @@ from typer import Argument, Option
 from rankwell.collections import Problems, Reading, open_collection, read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Progress, Run, atomic_write
 from rankwell.core.parameters import Parameter, Several, parameters
+from rankwell.evaluation.judged import leave_out_own
 from rankwell.report import Page, Table
 from rankwell.report.pictures import Picture
 from rankwell.report.table import one_line
@@ -101,6 +102,10 @@ Measures = Annotated[
         autocompletion=measures,
     ),
 ]
+Own = Annotated[
+    str,
+    Option("--own", help="Documents of their query's own id: keep, drop, or auto (drop if queries are documents)."),
+]
 Seed = Annotated[int, Option("--seed", help="Random seed for the randomization and bootstrap tests.")]
 Marks = Annotated[str, Option("--marks", help="Marks of significance: stars, dagger or none.")]
 Html = Annotated[Path | None, path_option("Also write one page with tables and pictures.", "--html")]
@@ -154,11 +159,14 @@ def keeping(what: str, progress: Progress) -> Iterator[None]:
 
 
 def read_judged(
-    qrels: Path, runs: Sequence[Path], names: Sequence[str] | None, *, skip_bad: bool, quiet: bool
+    qrels: Path, runs: Sequence[Path], names: Sequence[str] | None, *, own: str, skip_bad: bool, quiet: bool
 ) -> tuple[Judgments, dict[str, Run]]:
     """The judgments, and the runs by the names that tables show."""
     with reading("reading", "lines", skip_bad=skip_bad, quiet=quiet) as how:
-        return _judgments(qrels, how), _read_runs(runs, names, how)
+        judgments, by_name = _judgments(qrels, how), _read_runs(runs, names, how)
+    by_name, said = leave_out_own(judgments, by_name, own)
+    warn([said] if said else [])
+    return judgments, by_name
 
 
 def read_runs(runs: Sequence[Path], names: Sequence[str] | None, *, skip_bad: bool, quiet: bool) -> dict[str, Run]:

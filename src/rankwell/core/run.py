@@ -195,6 +195,13 @@ class Run:
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         return replace(self, offsets=offsets, docnos=self.docnos[kept], scores=self.scores[kept])
 
+    def without_own(self) -> Run:
+        """The run without documents that have their query's own id: in some collections queries are documents."""
+        places = np.repeat(np.arange(len(self.qids)), np.diff(self.offsets))
+        kept = strings(self.qids)[places] != self.docnos
+        offsets = np.concatenate(([0], np.cumsum(np.bincount(places[kept], minlength=len(self.qids)))))
+        return replace(self, offsets=offsets, docnos=self.docnos[kept], scores=self.scores[kept])
+
     def with_scores(self, scores: npt.ArrayLike) -> Run:
         """The same documents with new scores (one per document, in this run's order), sorted again."""
         travelling = {"tag": self.tag, "queries": self.queries, "documents": self.documents}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankwell.evaluation.comparison import Comparison, Difference, Sweep, compare, depth_sweep, sweep
 from rankwell.evaluation.evaluation import Bounds, Evaluation, bounds, evaluate, measure_judged, unjudged_documents
-from rankwell.evaluation.judged import Judged, join
+from rankwell.evaluation.judged import Judged, join, leave_out_own
 from rankwell.evaluation.measures import MEASURES, parse_measure
 from rankwell.evaluation.measures.measure import Measure
 from rankwell.evaluation.run_analysis import (
@@ -42,6 +42,7 @@ __all__ = [
     "depth_sweep",
     "evaluate",
     "join",
+    "leave_out_own",
     "measure_judged",
     "parse_measure",
     "rank_movement",

@@ -202,3 +202,33 @@ def _some(qids: tuple[str, ...]) -> str:
     if not qids:
         return "no query"
     return ", ".join(map(repr, qids[:NAMED])) + (", ..." if len(qids) > NAMED else "")
+
+
+OWN = ("auto", "keep", "drop")
+LOOKED_AT = 10  # ranks at which a query's own document is looked for
+
+
+def leave_out_own(
+    judgments: Judgments, runs: Mapping[str, Run], how: str = "auto"
+) -> tuple[dict[str, Run], str | None]:
+    """The runs without documents that have their query's own id, as BEIR's rule is, and a sentence about it.
+
+    `auto` applies the rule where queries are documents: at least half of the queries find a document of their own id
+    among the first ten, and none of these is judged relevant, as a document that was to be found would be.
+    """
+    if how not in OWN:
+        raise ParameterError("own documents", expected=" or ".join(OWN), found=how)
+    if how == "keep" or not any(_are_documents(judgments, run) or how == "drop" for run in runs.values()):
+        return dict(runs), None
+    said = (
+        "documents with their query's own id are left out, because queries are documents here (--own keep keeps them)"
+    )
+    return {name: run.without_own() for name, run in runs.items()}, said
+
+
+def _are_documents(judgments: Judgments, run: Run) -> bool:
+    asked = [qid for qid in judgments if qid in run]
+    if any(judgments[qid].get(qid, 0) > 0 for qid in asked):
+        return False
+    own = sum(qid in run[qid].docnos[:LOOKED_AT].tolist() for qid in asked)
+    return own > 0 and 2 * own >= len(asked)
