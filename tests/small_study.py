@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rankwell.studies import Machine, RunSettings, StudyFolder, parse_study, results, run_study
+from rankwell.studies import Machine, RunSettings, StudyFolder, results, run_study
+from rankwell.studies.file.reading import parse_study
 from rankwell.studies.report.report import Report, numbers
 
 DISEASES = ("fever", "cough", "measles", "asthma", "gout", "mumps", "rickets", "scurvy")

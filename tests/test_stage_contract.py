@@ -52,8 +52,10 @@ from rankwell.retrieve import (
     SumTfIdf,
     WeightedSum,
 )
-from rankwell.reviews import Account, AnswerCache, EUtilities, PubMedRanker
-from rankwell.reviews.pubmed.transport import Throttle, Transport
+from rankwell.reviews import EUtilities
+from rankwell.reviews.pubmed.answers import AnswerCache
+from rankwell.reviews.pubmed.client import PubMedRanker
+from rankwell.reviews.pubmed.transport import Account, Throttle, Transport
 from rankwell.studies.steps.kinds import Known, Pool, Stored
 from rankwell.testing import check_model, check_stage, example_run
 from rankwell.vectors import embed

@@ -15,7 +15,7 @@ from commands import rankwell as command
 from rankwell.cli import app
 from rankwell.collections import read_qrels, write_qrels
 from rankwell.core import Judgments, RankwellError
-from rankwell.judging import Grades, write_grades
+from rankwell.judging.grades import Grades, write_grades
 
 GRADES = {
     "q1": {"d1": (5, 4, 4), "d2": (2, 2, 1), "d3": (1, 1, 1), "d4": (3, 1, None)},

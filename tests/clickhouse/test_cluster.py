@@ -16,8 +16,8 @@ import pytest
 
 from clickhouse_servers import PASSWORD, READER, Cluster, need_servers, running_cluster
 from rankwell import Document
-from rankwell.clickhouse import ShardDownError, UnreachableError, parse_address, push
-from rankwell.clickhouse.engine import Tables, open_engine
+from rankwell.clickhouse import parse_address, push
+from rankwell.clickhouse.engine import ShardDownError, Tables, UnreachableError, open_engine
 from rankwell.clickhouse.values import sql
 from rankwell.core import RankwellError
 from rankwell.index import Index, IndexWriter, open_index

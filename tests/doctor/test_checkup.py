@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from rankwell.doctor import BROKEN, GOOD, NOTE, Finding, checkup, examine
+from rankwell.doctor import checkup, examine
 from rankwell.doctor.checkup import EXTRAS, is_older, parse_requirements
-from rankwell.doctor.machine import core_share, folder_size, int8_products, memory_limit
+from rankwell.doctor.machine import BROKEN, GOOD, NOTE, Finding, core_share, folder_size, int8_products, memory_limit
 
 ROOT = Path(__file__).parents[2]
 NOT_FOR_USERS = {"all", "bench", "dev", "docs", "lint", "test", "test-all"}

@@ -7,7 +7,8 @@ from scipy import stats
 from rankwell.core import Judgments, RankwellError, Run
 from rankwell.evaluation import compare, evaluate, unjudged_documents
 from rankwell.evaluation.comparison import warnings
-from rankwell.evaluation.significance import Randomization, correct
+from rankwell.evaluation.significance import correct
+from rankwell.evaluation.significance.resampling import Randomization
 
 
 def world(queries: int = 30, better: float = 0.8, seed: int = 0) -> tuple[Judgments, dict[str, Run]]:

@@ -8,8 +8,8 @@ import pytest
 from small_studies import Clock, grade_all, join, make_study
 
 from rankwell.core import ParameterError
-from rankwell.judging import read_grades
 from rankwell.judging.export import Noted, exported, write_export
+from rankwell.judging.grades import read_grades
 from rankwell.judging.progress import assessor_table, query_table, totals
 from rankwell.judging.store import Store
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from inbox import free_port
 from needs import require
 from rankwell.core import MissingExtraError, ParameterError, RankwellError
-from rankwell.ray import Address, connected
-from rankwell.ray.cluster import MOST_THREADS, cluster_is_here, places
+from rankwell.ray import connected
+from rankwell.ray.cluster import MOST_THREADS, Address, cluster_is_here, places
 from rankwell.ray.worker import Machine
 
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import RankwellError
-from rankwell.ray import Workers, map_chunks
+from rankwell.ray import map_chunks
 from rankwell.ray.worker import InProcess, Lost, Work
-from rankwell.ray.workers import AHEAD, ATTEMPTS, LATER
+from rankwell.ray.workers import AHEAD, ATTEMPTS, LATER, Workers
 
 
 def never(worker: str, chunk: Any) -> bool:  # noqa: ARG001 -- an accident

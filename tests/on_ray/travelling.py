@@ -6,10 +6,10 @@ import pickle
 from dataclasses import dataclass, field
 from typing import Any
 
-from rankwell.ray import Cluster, Task, Workers
+from rankwell.ray import Cluster
 from rankwell.ray.cluster import Address
-from rankwell.ray.worker import InProcess, Outcome
-from rankwell.ray.workers import AHEAD
+from rankwell.ray.worker import InProcess, Outcome, Task
+from rankwell.ray.workers import AHEAD, Workers
 
 
 class TravellingCrew(InProcess):

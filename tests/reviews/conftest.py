@@ -11,8 +11,9 @@ from eutilities_server import EUtilitiesServer, serving
 
 from needs import require
 from rankwell.core import home
-from rankwell.reviews import Account, AnswerCache, EUtilities
-from rankwell.reviews.pubmed.transport import Throttle, Transport
+from rankwell.reviews import EUtilities
+from rankwell.reviews.pubmed.answers import AnswerCache
+from rankwell.reviews.pubmed.transport import Account, Throttle, Transport
 
 SET_UP = home()  # before any test is given a home of its own
 

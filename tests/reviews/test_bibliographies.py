@@ -11,18 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import RankwellError
-from rankwell.reviews import (
-    Reference,
-    parse_nbib,
-    parse_ris,
-    read_nbib,
-    read_references,
-    read_ris,
-    write_nbib,
-    write_ris,
-)
-from rankwell.reviews.references import nbib_text
-from rankwell.reviews.ris import exact_date, ris_text
+from rankwell.reviews import Reference
+from rankwell.reviews.references import nbib_text, parse_nbib, read_nbib, read_references, write_nbib
+from rankwell.reviews.ris import exact_date, parse_ris, read_ris, ris_text, write_ris
 
 RIS = """TY  - JOUR
 AU  - Varma, T. R.

@@ -24,20 +24,15 @@ from rankwell.reviews import (
     EUtilities,
     ListedStudy,
     PubMedSource,
-    Review,
-    ReviewCollection,
     StudyFinder,
-    Verdict,
     build_collection,
     open_local,
-    read_dates,
-    read_decisions,
-    read_examples,
-    relevant_examples,
-    split_reviews,
     write_collection,
 )
-from rankwell.reviews.finding import CandidateSource, decisions_in
+from rankwell.reviews.build import ReviewCollection, read_dates, read_examples, relevant_examples, split_reviews
+from rankwell.reviews.finding import CandidateSource, decisions_in, read_decisions
+from rankwell.reviews.matching import Verdict
+from rankwell.reviews.review_files import Review
 
 TOPICS = ("asthma", "fever", "cough", "measles", "malaria", "stroke")
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight")

@@ -16,9 +16,10 @@ import pytest
 from eutilities_server import EUtilitiesServer, article, body, cut_short, hang_up, slow, status
 
 from rankwell.core import ParameterError, RankwellError
-from rankwell.reviews import Account, AnswerCache, EUtilities
+from rankwell.reviews import EUtilities
 from rankwell.reviews.pubmed import title_term
-from rankwell.reviews.pubmed.transport import Throttle, Transport
+from rankwell.reviews.pubmed.answers import AnswerCache
+from rankwell.reviews.pubmed.transport import Account, Throttle, Transport
 
 FEVER = article("11", "Fever in children")
 COUGH = article("12", "Cough in children", abstract="", year=None, authors="")

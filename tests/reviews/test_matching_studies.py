@@ -8,7 +8,8 @@ import pytest
 from eutilities_server import article
 
 from rankwell.core import ParameterError
-from rankwell.reviews import ListedStudy, MatchingRule, StudyMatch, Verdict, comparable_authors, comparable_title
+from rankwell.reviews import ListedStudy, MatchingRule
+from rankwell.reviews.matching import StudyMatch, Verdict, comparable_authors, comparable_title
 
 RULE = MatchingRule()
 

@@ -9,8 +9,8 @@ from eutilities_server import EUtilitiesServer, article
 
 from rankwell.core import Judgments, ParameterError, Queries, RankwellError, Run
 from rankwell.evaluation import evaluate
-from rankwell.reviews import EUtilities, PubMedRanker, top_share
-from rankwell.reviews.pubmed.client import is_newer
+from rankwell.reviews import EUtilities
+from rankwell.reviews.pubmed.client import PubMedRanker, is_newer, top_share
 
 QUERIES = Queries.of({"r1": "Treatment of [fever]", "r2": "Nothing like it"})
 

@@ -9,7 +9,8 @@ import pytest
 
 from rankwell.collections import Problems, Reading
 from rankwell.core import RankwellError
-from rankwell.reviews import ListedStudy, Review, read_reviews
+from rankwell.reviews import ListedStudy, read_reviews
+from rankwell.reviews.review_files import Review
 
 SORE_THROAT = Review(
     "CD000023",

@@ -12,7 +12,9 @@ from scipy.stats import ttest_rel
 from rankwell.collections import read_qrels, read_run
 from rankwell.core import RankwellError
 from rankwell.evaluation import evaluate
-from rankwell.studies import StudyError, parse_study, results, run_study
+from rankwell.studies import results, run_study
+from rankwell.studies.file.errors import StudyError
+from rankwell.studies.file.reading import parse_study
 from rankwell.studies.report.finished import Figure, FinishedStudy, ResultRow, ResultTable
 from rankwell.studies.report.report import Report, report_table
 from rankwell.studies.run.runner import StudyFolder

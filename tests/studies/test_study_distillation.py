@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from rankwell.core.fingerprint import fingerprint_file
-from rankwell.studies import StudyError, described, estimate, make_plan, parse_study, study_schema
-from rankwell.studies.file.errors import LineError
+from rankwell.studies import described, study_schema
+from rankwell.studies.file.errors import LineError, StudyError
+from rankwell.studies.file.reading import parse_study
 from rankwell.studies.plan.cells import CellStore
 from rankwell.studies.plan.collections import CollectionFinder
-from rankwell.studies.plan.plan import Plan
+from rankwell.studies.plan.cost import estimate
+from rankwell.studies.plan.plan import Plan, make_plan
 from rankwell.studies.recipes import recipe_of
 from rankwell.studies.recipes.training import TrainJob, joined
 from rankwell.studies.report.finished import Figure

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwell.studies import StudyError, parse_study, read_study, shipped_studies, study_schema
-from rankwell.studies.file.errors import KeyPositions
-from rankwell.studies.file.reading import ExperimentFile
+from rankwell.studies import read_study, shipped_studies, study_schema
+from rankwell.studies.file.errors import KeyPositions, StudyError
+from rankwell.studies.file.reading import ExperimentFile, parse_study
 from rankwell.studies.file.study import expanded
 from small_study import STUDY
 

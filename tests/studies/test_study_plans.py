@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from rankwell.core import RankwellError
-from rankwell.studies import StudyError, make_plan, parse_study
+from rankwell.studies.file.errors import StudyError
+from rankwell.studies.file.reading import parse_study
 from rankwell.studies.plan.collections import CollectionFinder, choose, smallest
-from rankwell.studies.plan.plan import Plan
+from rankwell.studies.plan.plan import Plan, make_plan
 from rankwell.studies.steps import chain_of, written
 from small_study import STUDY, begun, write_collection
 

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from rankwell.index import Index
-from rankwell.studies import Plan, StudyError, StudyFolder, make_plan, parse_study
-from rankwell.studies.file.errors import LineError
+from rankwell.studies import StudyFolder
+from rankwell.studies.file.errors import LineError, StudyError
+from rankwell.studies.file.reading import parse_study
 from rankwell.studies.plan.collections import CollectionFinder
+from rankwell.studies.plan.plan import Plan, make_plan
 from rankwell.studies.recipes import recipe_of
 from rankwell.studies.recipes.training import TrainJob
 from rankwell.vectors import embeddings_of

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from rankwell.doctor.checkup import Checkup, examine
-from rankwell.doctor.machine import BROKEN, GOOD, NOTE, CheckupSection, Finding, Warmed, warm_kernels
+from rankwell.doctor.machine import warm_kernels
 
-__all__ = ["BROKEN", "GOOD", "NOTE", "Checkup", "CheckupSection", "Finding", "Warmed", "examine", "warm_kernels"]
+__all__ = ["Checkup", "examine", "warm_kernels"]

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from rankwell.ray.cluster import Address, Cluster, Machines, WorkerAddress, connected, map_chunks, worker_address
+from rankwell.ray.cluster import Cluster, WorkerAddress, connected, map_chunks, worker_address
 from rankwell.ray.encoding import Encoding, RemoteEncoder, encoder_on
 from rankwell.ray.ranking import RankTask, RerankOn, rank_on
 from rankwell.ray.searching import CellsOn, search_on
-from rankwell.ray.worker import Task
-from rankwell.ray.workers import Workers
 
 __all__ = [
-    "Address",
     "CellsOn",
     "Cluster",
     "Encoding",
-    "Machines",
     "RankTask",
     "RemoteEncoder",
     "RerankOn",
-    "Task",
     "WorkerAddress",
-    "Workers",
     "connected",
     "encoder_on",
     "map_chunks",

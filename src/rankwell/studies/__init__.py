@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rankwell.studies.file.errors import LineError, StudyError, unknown
-from rankwell.studies.file.reading import ExperimentFile, parse_study, read_study, study_schema
+from rankwell.studies.file.errors import unknown
+from rankwell.studies.file.reading import read_study, study_schema
 from rankwell.studies.plan.cells import Cell, CellStore
-from rankwell.studies.plan.cost import Estimate, estimate
-from rankwell.studies.plan.plan import Plan, data_folder, make_plan
+from rankwell.studies.plan.cost import Estimate
+from rankwell.studies.plan.plan import data_folder
 from rankwell.studies.report.describing import described, described_cell, differences, progress_of, remarks
 from rankwell.studies.report.report import advices, is_reported, read_numbers, write_report
 from rankwell.studies.report.tables import results
@@ -17,23 +17,16 @@ __all__ = [
     "Cell",
     "CellStore",
     "Estimate",
-    "ExperimentFile",
-    "LineError",
     "Machine",
-    "Plan",
     "RunSettings",
-    "StudyError",
     "StudyFolder",
     "advices",
     "data_folder",
     "described",
     "described_cell",
     "differences",
-    "estimate",
     "find_study",
     "is_reported",
-    "make_plan",
-    "parse_study",
     "progress_of",
     "read_numbers",
     "read_study",

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from inbox import Letters, mail_server
-from rankwell.apps.web import Mail, MailSettings, Postbox, mail_settings, normalised_address
+from rankwell.apps.web import Mail, Postbox, mail_settings, normalised_address
+from rankwell.apps.web.mail import MailSettings
 from rankwell.core import RankwellError
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rankwell.core import ParameterError
-from rankwell.evaluation.significance import Bootstrap, TTest, confidence_interval
-from rankwell.evaluation.significance.resampling import bootstrap_means
+from rankwell.evaluation.significance import TTest, confidence_interval
+from rankwell.evaluation.significance.resampling import Bootstrap, bootstrap_means
 
 RNG = np.random.default_rng(12)
 OURS, THEIRS = RNG.random(80) + 0.02, RNG.random(80)

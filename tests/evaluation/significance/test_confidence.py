@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rankwell.core import ParameterError
-from rankwell.evaluation.significance import INTERVALS, confidence_interval
+from rankwell.evaluation.significance import confidence_interval
+from rankwell.evaluation.significance.resampling import INTERVALS
 
 
 @given(st.lists(st.integers(0, 1000), min_size=2, max_size=60), st.sampled_from([0.5, 0.95, 0.99]))

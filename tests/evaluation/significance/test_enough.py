@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from rankwell.core import ParameterError
-from rankwell.evaluation.significance import Randomization, TTest, detectable_difference, smallest_p, too_few_queries
+from rankwell.evaluation.significance import TTest, too_few_queries
+from rankwell.evaluation.significance.paired import detectable_difference, smallest_p
+from rankwell.evaluation.significance.resampling import Randomization
 
 
 @pytest.mark.parametrize("queries", [0, 1, 2, 5, 9, 14])

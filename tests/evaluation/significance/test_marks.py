@@ -5,7 +5,8 @@ import math
 import pytest
 
 from rankwell.core import ParameterError
-from rankwell.evaluation.significance import MARKS, dagger, mark, stars
+from rankwell.evaluation.significance import MARKS, mark, stars
+from rankwell.evaluation.significance.correction import dagger
 
 
 @pytest.mark.parametrize(

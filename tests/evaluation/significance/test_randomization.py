@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rankwell.core import ParameterError
-from rankwell.evaluation.significance import Randomization, TTest
-from rankwell.evaluation.significance.resampling import all_patterns, random_patterns, selected_counts, selected_sums
+from rankwell.evaluation.significance import TTest
+from rankwell.evaluation.significance.resampling import (
+    Randomization,
+    all_patterns,
+    random_patterns,
+    selected_counts,
+    selected_sums,
+)
 
 RNG = np.random.default_rng(11)
 OURS, THEIRS = RNG.random(60) + 0.12, RNG.random(60)

@@ -10,7 +10,8 @@ from visitor import Visitor
 
 from inbox import mail_server
 from rankwell.apps.assess.application import create_application
-from rankwell.apps.web import MailSettings, Postbox
+from rankwell.apps.web import Postbox
+from rankwell.apps.web.mail import MailSettings
 from rankwell.apps.web.middleware import HEADERS
 from rankwell.core import ParameterError
 from rankwell.judging.store import Store

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import ParameterError
-from rankwell.reviews.screening import Effort, recall_curve, wss
+from rankwell.reviews.screening import Effort
+from rankwell.reviews.screening.effort import recall_curve, wss
 
 
 def labels(text: str) -> np.ndarray:

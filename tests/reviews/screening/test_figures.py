@@ -10,8 +10,9 @@ import pytest
 from scipy import stats
 
 from rankwell.core import ParameterError
-from rankwell.reviews.screening import RANKERS, Effort, LabelledReview, Replays, Setting, replay
-from rankwell.reviews.screening.figures import ALL, POINTS, figures_table, recall_pictures, replays_page
+from rankwell.reviews.screening import Effort, LabelledReview, Setting, replay
+from rankwell.reviews.screening.figures import ALL, POINTS, Replays, figures_table, recall_pictures, replays_page
+from rankwell.reviews.screening.rankers import RANKERS
 
 REVIEWS = [
     LabelledReview(

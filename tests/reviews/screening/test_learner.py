@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from rankwell.core import MissingExtraError, ParameterError, RankwellError
-from rankwell.reviews.screening import Learner, text_features
+from rankwell.reviews.screening import Learner
+from rankwell.reviews.screening.learner import text_features
 
 RECORDS = [
     "asthma inhaler trial in children",

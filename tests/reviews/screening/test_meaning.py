@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from rankwell.core import ParameterError
-from rankwell.reviews.screening import Learner, Meaning, text_features
-from rankwell.reviews.screening.reader import SHARE, with_meaning
+from rankwell.reviews.screening import Learner
+from rankwell.reviews.screening.learner import text_features
+from rankwell.reviews.screening.reader import SHARE, Meaning, with_meaning
 
 RECORDS = ["asthma inhaler trial", "asthma inhaler cohort", "knee surgery", "wheezing children", "hip surgery"]
 # Two kinds of records, as a model might see them: lungs and joints; "wheezing" shares no word with asthma.

@@ -11,18 +11,9 @@ import pytest
 from rankwell.analysis import Analyzer
 from rankwell.core import ParameterError, RankwellError, Run
 from rankwell.evaluation import evaluate
-from rankwell.reviews.screening import (
-    RANKERS,
-    LabelledReview,
-    LinearRanker,
-    Setting,
-    by_run,
-    ranked,
-    ranker_named,
-    simulate,
-)
+from rankwell.reviews.screening import LabelledReview, Setting, by_run, ranked, ranker_named, simulate
 from rankwell.reviews.screening.labelled import judgments_of_reviews
-from rankwell.reviews.screening.rankers import topic_scores
+from rankwell.reviews.screening.rankers import RANKERS, LinearRanker, topic_scores
 
 
 def made_up(topic: str, count: int = 20) -> LabelledReview:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from rankwell.apps.screening.application import is_loopback
 from rankwell.cli import app
 from rankwell.core import ParameterError, RankwellError
-from rankwell.reviews import write_ris
+from rankwell.reviews.ris import write_ris
 from rankwell.reviews.screening.store import open_project
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwell.reviews import Reference, comparable_title
+from rankwell.reviews import Reference
+from rankwell.reviews.matching import comparable_title
 from rankwell.reviews.screening.duplicates import Duplicate, find_duplicates
 
 RUNNING = Reference(

@@ -9,7 +9,9 @@ import pytest
 from screening_projects import make_project, references
 
 from rankwell.core import ParameterError, RankwellError
-from rankwell.reviews import Reference, write_nbib, write_ris
+from rankwell.reviews import Reference
+from rankwell.reviews.references import write_nbib
+from rankwell.reviews.ris import write_ris
 from rankwell.reviews.screening.decisions import Answer, agreement
 from rankwell.reviews.screening.files import read_records
 from rankwell.reviews.screening.ranking import LiveRanking

@@ -5,13 +5,12 @@ FastAPI and Jinja2 are loaded by `application` and `pages` when an application i
 
 from __future__ import annotations
 
-from rankwell.apps.web.mail import Mail, MailSettings, Postbox, mail_settings, normalised_address
+from rankwell.apps.web.mail import Mail, Postbox, mail_settings, normalised_address
 from rankwell.apps.web.pages import Pages, markdown
 from rankwell.apps.web.sessions import RateLimit, Session, Sessions, Signer, secret_key
 
 __all__ = [
     "Mail",
-    "MailSettings",
     "Pages",
     "Postbox",
     "RateLimit",

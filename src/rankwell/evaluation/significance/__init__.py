@@ -7,45 +7,29 @@ correct([0.01, 0.04, 0.03], "holm")
 
 from __future__ import annotations
 
-from rankwell.evaluation.significance.correction import CORRECTIONS, MARKS, Mark, correct, dagger, mark, stars
+from rankwell.evaluation.significance.correction import CORRECTIONS, MARKS, correct, mark, stars
 from rankwell.evaluation.significance.paired import (
     Interval,
     PairedDifference,
     PairedTest,
     TTest,
-    detectable_difference,
-    smallest_p,
     t_interval,
     too_few_queries,
 )
-from rankwell.evaluation.significance.resampling import (
-    INTERVALS,
-    TESTS,
-    Bootstrap,
-    Randomization,
-    confidence_interval,
-    paired_test,
-)
+from rankwell.evaluation.significance.resampling import TESTS, confidence_interval, paired_test
 
 __all__ = [
     "CORRECTIONS",
-    "INTERVALS",
     "MARKS",
     "TESTS",
-    "Bootstrap",
     "Interval",
-    "Mark",
     "PairedDifference",
     "PairedTest",
-    "Randomization",
     "TTest",
     "confidence_interval",
     "correct",
-    "dagger",
-    "detectable_difference",
     "mark",
     "paired_test",
-    "smallest_p",
     "stars",
     "t_interval",
     "too_few_queries",

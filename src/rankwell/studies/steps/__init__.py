@@ -14,7 +14,7 @@ from rankwell.retrieve import parse_filter, parse_match
 from rankwell.studies.file.errors import LineError, unknown
 from rankwell.studies.file.pipeline_line import TOP, Argument, Call, PipelineLine, parse_line
 from rankwell.studies.steps.kinds import STEPS, ModelUse, model_of, stage_of
-from rankwell.studies.steps.step import Chain, LineKind, Step, StepContext, StepKind, all_steps, checked, setting
+from rankwell.studies.steps.step import Chain, LineKind, Step, StepContext, all_steps, checked, setting
 
 __all__ = [
     "STEPS",
@@ -23,7 +23,6 @@ __all__ = [
     "ModelUse",
     "Step",
     "StepContext",
-    "StepKind",
     "all_steps",
     "chain_of",
     "model_of",
