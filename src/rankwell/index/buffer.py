@@ -70,15 +70,15 @@ class Vocabulary:
 
     def numbers(self) -> Array:
         """The term numbers of all words since the last call, in order; NO_TERM for words without a term."""
-        found = np.fromiter(map(self._number, self._waiting), dtype=np.int32, count=len(self._waiting))
+        numbers = np.fromiter(map(self._number, self._waiting), dtype=np.int32, count=len(self._waiting))
         self._waiting.clear()
-        return found
+        return numbers
 
     def occurrences(self, text: str) -> tuple[Array, Array]:
         """The term numbers of a text at once, without words that have no term, and their positions."""
-        found = self.analyzer.positions(text)
-        numbers = np.fromiter((self.terms[term] for term, *_ in found), dtype=np.int32, count=len(found))
-        return numbers, np.fromiter((place for _, place, *_ in found), dtype=np.uint32, count=len(found))
+        occurrences = self.analyzer.positions(text)
+        numbers = np.fromiter((self.terms[term] for term, *_ in occurrences), dtype=np.int32, count=len(occurrences))
+        return numbers, np.fromiter((place for _, place, *_ in occurrences), dtype=np.uint32, count=len(occurrences))
 
 
 # Words that wait for their numbers: enough to make counting cheap, few enough to stay in the cache.
