@@ -114,13 +114,17 @@ class Randomization(DrawingTest):
     name: ClassVar[str] = "randomization"
     drawn: ClassVar[str] = "sign patterns"
 
-    def _find(self, found: Values) -> Finding:
-        exact = len(found) <= math.log2(self.permutations)  # all sign patterns are used, and the seed has no effect
-        blocks = all_patterns(len(found)) if exact else random_patterns(len(found), self.permutations, self.seed)
-        parts = [(selected_sums(found, block), selected_counts(block)) for block in blocks]
+    def _find(self, differences: Values) -> Finding:
+        exact = len(differences) <= math.log2(
+            self.permutations
+        )  # all sign patterns are used, and the seed has no effect
+        blocks = (
+            all_patterns(len(differences)) if exact else random_patterns(len(differences), self.permutations, self.seed)
+        )
+        parts = [(selected_sums(differences, block), selected_counts(block)) for block in blocks]
         sums, counts = np.concatenate([s for s, _ in parts]), np.concatenate([c for _, c in parts]).astype(float)
-        total = float(found.sum())
-        extreme = np.abs(total - 2 * sums) >= abs(total) - SAME * float(np.abs(found).sum())
+        total = float(differences.sum())
+        extreme = np.abs(total - 2 * sums) >= abs(total) - SAME * float(np.abs(differences).sum())
         return Finding(
             p=float(extreme.mean()),
             interval=_typical_values(sums, counts, self.level),
@@ -164,12 +168,12 @@ class Bootstrap(DrawingTest):
     name: ClassVar[str] = "bootstrap"
     drawn: ClassVar[str] = "samples"
 
-    def _find(self, found: Values) -> Finding:
-        if len(found) < 2:  # noqa: PLR2004 -- one difference has no spread
+    def _find(self, differences: Values) -> Finding:
+        if len(differences) < 2:  # noqa: PLR2004 -- one difference has no spread
             return Finding(1.0, paired.UNBOUNDED, self.permutations, self.seed)
-        means = bootstrap_means(found, self.permutations, self.seed)
-        mean, _ = paired.moments(found)
-        extreme = np.abs(means - mean) >= abs(mean) - SAME * float(np.abs(found).mean())
+        means = bootstrap_means(differences, self.permutations, self.seed)
+        mean, _ = paired.moments(differences)
+        extreme = np.abs(means - mean) >= abs(mean) - SAME * float(np.abs(differences).mean())
         p = (int(extreme.sum()) + 1) / (self.permutations + 1)
         return Finding(p, _percentiles(means, self.level), self.permutations, self.seed)
 
