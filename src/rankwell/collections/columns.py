@@ -90,8 +90,8 @@ class Columns:
     def _metadata(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         flat = unfolded(row)
         names = [name for name in flat if name not in self._taken] if self.metadata is None else self.metadata
-        found = {name: flat[name] for name in names if flat.get(name) not in (None, "")}
-        return found or NOTHING
+        metadata = {name: flat[name] for name in names if flat.get(name) not in (None, "")}
+        return metadata or NOTHING
 
 
 def unfolded(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -248,8 +248,8 @@ Values = npt.NDArray[np.float64]
 
 def sigmoid(logits: npt.NDArray[np.floating[Any]]) -> Values:
     """1 / (1 + e^-x), without overflow."""
-    found: Values = 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
-    return found
+    probabilities: Values = 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
+    return probabilities
 
 
 def unit(run: Run) -> Values:

@@ -63,9 +63,9 @@ def decimals(buffer: Bytes, starts: Places, lengths: Places) -> npt.NDArray[np.f
         return None
     scale = POWERS[after]
     # A whole number below 2**53 divided by a power of ten below 10**22 is rounded once: the nearest float.
-    found: npt.NDArray[np.float64] = (whole * scale + parts) / scale
-    found[negative] *= -1
-    return found
+    numbers: npt.NDArray[np.float64] = (whole * scale + parts) / scale
+    numbers[negative] *= -1
+    return numbers
 
 
 def _bytes_that_are(wanted: np.uint64, words: Words) -> Words:
@@ -74,8 +74,8 @@ def _bytes_that_are(wanted: np.uint64, words: Words) -> Words:
     (Mycroft's test for a zero byte, 1987.)
     """
     different = words ^ wanted
-    found: Words = (different - ONES) & ~different & HIGH
-    return found
+    marks: Words = (different - ONES) & ~different & HIGH
+    return marks
 
 
 def _digits(words: Words, lengths: Places) -> npt.NDArray[np.float64] | None:
