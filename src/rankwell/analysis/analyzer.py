@@ -108,9 +108,8 @@ class Analyzer:
     @cached_property
     def _terms(self) -> Terms:
         words = STOPWORDS[self.stopwords] if isinstance(self.stopwords, str) else self.stopwords
-        tokens = map(self._token, words)
         # A listed "don't" is two tokens where apostrophes separate, and then never matches.
-        stopwords = frozenset(token for token in tokens if token is not None)
+        stopwords = frozenset(token for token in map(self._token, words) if token is not None)
         return Terms(stemmer(str(self.stemmer)), stopwords, possessives=self.language == "english")
 
     def _token(self, word: str) -> str | None:
@@ -191,5 +190,4 @@ def parse_analyzer(text: str) -> Analyzer:
     language, *others = text.split(":")
     if len(others) > len(("stopwords", "stemmer")):
         raise ParameterError("analyzer", expected="LANGUAGE[:STOPWORDS[:STEMMER]]", found=text)
-    names = dict(zip(("stopwords", "stemmer"), others, strict=False))
-    return Analyzer(language, **names)
+    return Analyzer(language, **dict(zip(("stopwords", "stemmer"), others, strict=False)))

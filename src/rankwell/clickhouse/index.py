@@ -291,8 +291,7 @@ class ClickHouseIndex(SearchIndex):
         sizes = [0, *accumulate(len(documents) for documents, _ in candidates)]
         documents = np.concatenate([np.zeros(0, dtype=np.int64), *(documents for documents, _ in candidates)])
         scores = np.concatenate([np.zeros(0, dtype=np.float32), *(scores for _, scores in candidates)])
-        names = self.docnos(documents)
-        order = ranking_order(np.array(sizes), names, scores)
+        order = ranking_order(np.array(sizes), self.docnos(documents), scores)
         if order is not None:
             documents, scores = documents[order], scores[order]
         kept = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(a, min(b, a + k)) for a, b in pairwise(sizes))])

@@ -207,8 +207,7 @@ def sweep(
             raise ParameterError("measure", expected="a mean over queries, so that it has a band", found=str(measure))
     labels = {point: f"{name}={point:g}" for point in sorted(runs)}
     named = {BASELINE: baseline, **{label: runs[point] for point, label in labels.items()}}
-    comparison = compare(judgments, named, wanted, test=test, correction="none", unjudged=unjudged)
-    return Sweep(name, comparison, labels)
+    return Sweep(name, compare(judgments, named, wanted, test=test, correction="none", unjudged=unjudged), labels)
 
 
 def depth_sweep(

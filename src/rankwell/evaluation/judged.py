@@ -191,8 +191,7 @@ def join(judgments: Judgments, run: Run, pool: Pool | None = None, name: str | N
 def _find(docnos: Strings, grades: Mapping[str, int]) -> list[tuple[int, int]]:
     """Place and grade of the judged documents of one ranking, in its order."""
     if len(grades) > FEW:
-        looked_up = enumerate(map(grades.get, docnos.tolist()))
-        return [(at, grade) for at, grade in looked_up if grade is not None]
+        return [(at, grade) for at, grade in enumerate(map(grades.get, docnos.tolist())) if grade is not None]
     places = ((np.flatnonzero(docnos == docno), grade) for docno, grade in grades.items())
     return sorted((int(at), grade) for positions, grade in places for at in positions)
 

@@ -180,7 +180,7 @@ class Buffer:
                 columns[3].append(self._places_of(part)[kept])
             else:
                 columns[2].append(self._counts[part][kept])
-        terms, documents, counts, places = (_joined(parts) for parts in columns)
+        terms, documents, counts, places = (np.concatenate([np.zeros(0, dtype=np.uint32), *parts]) for parts in columns)
         if not self._positions:
             return Triples(terms, documents, counts), None
         return _with_positions(terms, documents, places)
@@ -199,10 +199,6 @@ class Buffer:
             self._places = [np.concatenate(self._places)]
         start = sum(map(len, self._keys[:part]))
         return self._places[0][start : start + len(self._keys[part])]
-
-
-def _joined(parts: list[Array]) -> Array:
-    return np.concatenate([np.zeros(0, dtype=np.uint32), *parts])
 
 
 def _with_positions(terms: Array, documents: Array, places: Array) -> tuple[Triples, Array]:

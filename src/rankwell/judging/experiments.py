@@ -93,8 +93,7 @@ def run_experiments(
     experiments = []
     for run in runs:
         for name in labels.binary:
-            pair = measured[ORIGINAL][run], measured[name][run]
-            outcomes = _outcomes(*pair, labels.kept, test)
+            outcomes = _outcomes(measured[ORIGINAL][run], measured[name][run], labels.kept, test)
             experiments.append(Experiment(1 if run == baseline else 2, run, ORIGINAL, name, outcomes))
     for number, (name, of_runs) in enumerate(measured.items(), 3):
         for other in others:

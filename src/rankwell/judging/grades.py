@@ -172,8 +172,7 @@ def _checked(path: Path, reading: Reading, number: int, texts: Mapping[str, str]
         try:
             values.append(column.read(text))
         except ValueError:
-            problem = FormatError(path, number, expected=f"{column.expected} as {name}", found=text)
-            reading.problems.add(problem)
+            reading.report(path, number, f"{column.expected} as {name}", text)
             return
     yield number, GivenGrade(*values)
 
@@ -187,8 +186,7 @@ def _once(path: Path, rows: Iterator[tuple[int, GivenGrade]], reading: Reading) 
             yield row
         else:
             expected = "one answer of an assessor on a query's passage"
-            found = Phrase(f"another, after that in line {first}")
-            reading.problems.add(FormatError(path, number, expected=expected, found=found))
+            reading.report(path, number, expected, Phrase(f"another, after that in line {first}"))
 
 
 SQLITE = "SQLite format 3\x00"  # how its files begin

@@ -27,8 +27,7 @@ def strata(run: Run, judgments: Judgments) -> dict[str, str]:
     best: dict[str, int] = {}
     for qid, ranking in run.rankings():
         relevant = set(judgments.relevant(qid))
-        ranks = (rank for rank, docno in enumerate(ranking.docnos.tolist(), 1) if docno in relevant)
-        first = next(ranks, None)
+        first = next((rank for rank, docno in enumerate(ranking.docnos.tolist(), 1) if docno in relevant), None)
         if first is not None:
             best[qid] = first
     return {qid: stratum_of(best.get(qid)) for qid in judgments if judgments.relevant(qid)}

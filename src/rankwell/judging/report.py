@@ -42,8 +42,7 @@ def labels_table(labels: Labels, thresholds: Mapping[str, int], lowest: int) -> 
 
 def fates_table(labels: Labels) -> Table:
     """Number of assessed queries that were kept or left out, by reason."""
-    counts = Counter(labels.fates.values())
-    rows: list[list[Cell]] = [[fate, count] for fate, count in counts.most_common()]
+    rows: list[list[Cell]] = [[fate, count] for fate, count in Counter(labels.fates.values()).most_common()]
     return Table("Assessed queries", [Column("what became of them", "left"), Column("queries")], rows)
 
 

@@ -96,8 +96,7 @@ def _indexed(path: Path, reading: Reading) -> Path:
     states = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     folder = home() / "pubmed" / "local" / fingerprint([str(path.resolve()), states])[:16]
     if not is_index(folder):
-        metadata = ["year", "date", "authors", "journal", "doi"]
-        with IndexWriter(folder, metadata=metadata) as writer:
+        with IndexWriter(folder, metadata=["year", "date", "authors", "journal", "doi"]) as writer:
             writer.add_all(reading.progress.track(collection.documents(reading)))
     return folder
 

@@ -101,7 +101,7 @@ def _json_reviews(path: Path, reading: Reading) -> Iterator[Review]:
         lists = [values.get(name) or [] for name in ("included", "excluded")]
         if not isinstance(title, str) or not title.strip() or not all(isinstance(of, list) for of in lists):
             expected = "a title, and lists of included and excluded studies"
-            reading.problems.add(FormatError(path, None, expected=f"{expected} in review {place}", found=row))
+            reading.report(path, None, f"{expected} in review {place}", row)
             continue
         studies = ((_study(path, study, place, reading) for study in of) for of in lists)
         included, excluded = (tuple(filter(None, of)) for of in studies)
@@ -127,8 +127,7 @@ def _study(path: Path, study: Any, place: int, reading: Reading) -> ListedStudy 
     """A study of a list; a bare text is its title."""
     values = {"title": study} if isinstance(study, str) else study
     if not isinstance(values, dict) or not isinstance(values.get("title"), str):
-        expected = f"studies with a title in review {place}"
-        reading.problems.add(FormatError(path, None, expected=expected, found=study))
+        reading.report(path, None, f"studies with a title in review {place}", study)
         return None
     authors = values.get("authors") or ""
     listed = "; ".join(map(str, authors)) if isinstance(authors, list) else str(authors)
@@ -150,7 +149,7 @@ def _table_reviews(path: Path, reading: Reading) -> list[Review]:
         title = values.get("review_title") or values.get("review_id", "")
         if label is None or not title:
             expected = "a review, and a label that is 1 or included, 0 or excluded"
-            reading.problems.add(FormatError(path, number, expected=expected, found=Phrase(repr(values))))
+            reading.report(path, number, expected, Phrase(repr(values)))
             continue
         review = reviews.setdefault(values.get("review_id") or title, _Listed(title))
         review.date = review.date or exact_date(values.get("review_date", ""))

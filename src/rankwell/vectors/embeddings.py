@@ -139,7 +139,7 @@ class Embeddings:
         if asked.shape[1] != self.dimensions:
             expected = f"rows of {self.dimensions} numbers, as {self.model} makes them"
             raise ParameterError("queries", expected=expected, found=f"{asked.shape[1]}")
-        allowed = self._allowed(within)
+        allowed = self._present if within is None else self._present & self.index.mask(within)[self._document_of]
         if not allowed.any():
             return _hits([_NONE] * len(asked), self.index)
         if method == HNSW and self.graph is not None and self.connected:
@@ -167,9 +167,6 @@ class Embeddings:
     def _present(self) -> Booleans:
         """Mask of the rows with a live document."""
         return self._document_of >= 0
-
-    def _allowed(self, within: npt.ArrayLike | Mask | None) -> Booleans:
-        return self._present if within is None else self._present & self.index.mask(within)[self._document_of]
 
     def _ranked(self, rows: Integers, scores: Floats, k: int) -> Found:
         """Documents in ranking order; ids are read only for equal scores."""

@@ -113,8 +113,7 @@ class Manifest:
 
 def vector_folders(index: Path) -> dict[str, Path]:
     """The folders of vectors beside an index, by name."""
-    manifests = sorted((index / FOLDER).glob(f"*/{NAME}"))
-    return {file.parent.name: file.parent for file in manifests}
+    return {manifest.parent.name: manifest.parent for manifest in sorted((index / FOLDER).glob(f"*/{NAME}"))}
 
 
 @dataclass(frozen=True)

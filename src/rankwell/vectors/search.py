@@ -254,8 +254,7 @@ class Graph:
         """The keys of about the `width` nearest vectors of each query."""
         count = min(width, self.rows)
         self._graph.expansion_search = max(width, WIDTH)
-        asked = signed(queries.coarse)
-        matches = self._graph.search(asked, count, threads=threads)
+        matches = self._graph.search(signed(queries.coarse), count, threads=threads)
         keys = np.atleast_2d(matches.keys)
         sizes = np.atleast_1d(getattr(matches, "counts", [keys.shape[1]]))
         for of_query, size in zip(keys, sizes.tolist(), strict=True):

@@ -133,8 +133,7 @@ def _hash(secret: str) -> str:
 
 def _read(path: Path) -> tuple[Key, ...]:
     try:
-        content = orjson.loads(path.read_bytes())
-        return tuple(Key(**entry) for entry in content["keys"])
+        return tuple(Key(**entry) for entry in orjson.loads(path.read_bytes())["keys"])
     except OSError as error:
         raise RankwellError(f"{path}: cannot read the keys: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:

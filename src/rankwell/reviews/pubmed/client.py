@@ -175,8 +175,7 @@ def title_term(text: str) -> str:
     PubMed searches for all of them in any field, with synonyms: a title finds its own article even
     where the two sources write it a little differently.
     """
-    words = SYNTAX.sub(" ", text).split()
-    plain = (word.strip(".'`-_") for word in words)
+    plain = (word.strip(".'`-_") for word in SYNTAX.sub(" ", text).split())
     return " ".join(OPERATORS.sub(lambda match: match[0].lower(), word) for word in plain if word)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,8 +100,8 @@ class _Titles:
 
     def _candidates(self, place: int) -> list[int]:
         titles = (self._characters, self._starts, self._counts, self._years)
-        places = kernels().alike(*titles, place, self.rule.near_title, self.rule.same_title)
-        return cast("list[int]", places.tolist())
+        places: list[int] = kernels().alike(*titles, place, self.rule.near_title, self.rule.same_title).tolist()
+        return places
 
     def _judged(self, place: int, other: int, similarity: float) -> Duplicate | None:
         ours, theirs = self.references[other], self.references[place]

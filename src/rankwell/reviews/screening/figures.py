@@ -131,8 +131,7 @@ def replay(
 
 def recall_at_points(effort: Effort) -> Values:
     """The recall curve at `POINTS`: a share between two records counts the records before it."""
-    curve = recall_curve(effort.labels)
-    return curve[np.floor(POINTS * len(effort.labels) + 1e-9).astype(np.int64)]
+    return recall_curve(effort.labels)[np.floor(POINTS * len(effort.labels) + 1e-9).astype(np.int64)]
 
 
 FOR_PROGRAMS = ("csv", "json")

@@ -272,8 +272,7 @@ def open_project(where: Path | str, *, title: str | None = None, reviewers: Sequ
     """Open or create a project: its file, or its `postgresql://` address; `title` and `reviewers` are added to it."""
     given = None if title is None else ProjectSettings(title)  # checked before a file is created
     if len(set(reviewers)) > MOST_REVIEWERS:
-        expected = f"at most {MOST_REVIEWERS} reviewers"
-        raise ParameterError("--reviewer", expected=expected, found=", ".join(reviewers))
+        raise ParameterError("--reviewer", expected=f"at most {MOST_REVIEWERS} reviewers", found=", ".join(reviewers))
     database = open_database(where, tables.PROJECT, create=True)
     with database.closed_on_error():
         with database.write() as session:

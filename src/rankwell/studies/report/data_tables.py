@@ -126,8 +126,7 @@ def _lengths(of: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def _drawings(facts: Mapping[str, Any]) -> Iterator[Drawing]:
-    titles = {"words": "Words in the {}", "tokens": "Tokens of {}"}
-    for unit, title in titles.items():
+    for unit, title in (("words", "Words in the {}"), ("tokens", "Tokens of {}")):
         for name, of in (facts[unit] or {}).items():
             if of["counts"]:
                 limit = of["limit"] if unit == "tokens" else None
