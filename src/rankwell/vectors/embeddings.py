@@ -108,10 +108,8 @@ class Embeddings:
     def vectors(self, documents: Integers) -> Floats:
         """The vectors of documents by number; zeros where there is none."""
         rows = self._row_of[documents]
-        vectors = (
-            self._rows.vectors(np.maximum(rows, 0)) if self._rows.count else np.zeros((len(rows), self.dimensions))
-        )
-        return np.where(rows[:, None] >= 0, vectors, 0).astype(np.float32)
+        known = self._rows.vectors(np.maximum(rows, 0)) if self._rows.count else np.zeros((len(rows), self.dimensions))
+        return np.where(rows[:, None] >= 0, known, 0).astype(np.float32)
 
     def search(
         self,

@@ -156,7 +156,7 @@ class PairedTest(ABC):
         )
 
     @abstractmethod
-    def _find(self, differences: Values) -> Finding:
+    def _find(self, by_query: Values) -> Finding:
         """The p-value, and the interval of the mean difference, from the differences."""
 
 
@@ -193,14 +193,14 @@ class TTest(PairedTest):
 
     name: ClassVar[str] = "t"
 
-    def _find(self, differences: Values) -> Finding:
-        interval = t_interval(differences, self.level)
-        mean, sd = moments(differences)
-        if len(differences) < 2 or mean == 0:  # noqa: PLR2004 -- one difference has no spread
+    def _find(self, by_query: Values) -> Finding:
+        interval = t_interval(by_query, self.level)
+        mean, sd = moments(by_query)
+        if len(by_query) < 2 or mean == 0:  # noqa: PLR2004 -- one difference has no spread
             return Finding(1.0, interval)
         if sd == 0:
             return Finding(0.0, Interval(mean, mean))
-        return Finding(two_sided_p(mean / sd * math.sqrt(len(differences)), len(differences) - 1), interval)
+        return Finding(two_sided_p(mean / sd * math.sqrt(len(by_query)), len(by_query) - 1), interval)
 
 
 FEW = 10

@@ -114,17 +114,13 @@ class Randomization(DrawingTest):
     name: ClassVar[str] = "randomization"
     drawn: ClassVar[str] = "sign patterns"
 
-    def _find(self, differences: Values) -> Finding:
-        exact = len(differences) <= math.log2(
-            self.permutations
-        )  # all sign patterns are used, and the seed has no effect
-        blocks = (
-            all_patterns(len(differences)) if exact else random_patterns(len(differences), self.permutations, self.seed)
-        )
-        parts = [(selected_sums(differences, block), selected_counts(block)) for block in blocks]
+    def _find(self, by_query: Values) -> Finding:
+        exact = len(by_query) <= math.log2(self.permutations)  # all sign patterns are used, and the seed has no effect
+        blocks = all_patterns(len(by_query)) if exact else random_patterns(len(by_query), self.permutations, self.seed)
+        parts = [(selected_sums(by_query, block), selected_counts(block)) for block in blocks]
         sums, counts = np.concatenate([s for s, _ in parts]), np.concatenate([c for _, c in parts]).astype(float)
-        total = float(differences.sum())
-        extreme = np.abs(total - 2 * sums) >= abs(total) - SAME * float(np.abs(differences).sum())
+        total = float(by_query.sum())
+        extreme = np.abs(total - 2 * sums) >= abs(total) - SAME * float(np.abs(by_query).sum())
         return Finding(
             p=float(extreme.mean()),
             interval=_typical_values(sums, counts, self.level),
@@ -168,12 +164,12 @@ class Bootstrap(DrawingTest):
     name: ClassVar[str] = "bootstrap"
     drawn: ClassVar[str] = "samples"
 
-    def _find(self, differences: Values) -> Finding:
-        if len(differences) < 2:  # noqa: PLR2004 -- one difference has no spread
+    def _find(self, by_query: Values) -> Finding:
+        if len(by_query) < 2:  # noqa: PLR2004 -- one difference has no spread
             return Finding(1.0, paired.UNBOUNDED, self.permutations, self.seed)
-        means = bootstrap_means(differences, self.permutations, self.seed)
-        mean, _ = paired.moments(differences)
-        extreme = np.abs(means - mean) >= abs(mean) - SAME * float(np.abs(differences).mean())
+        means = bootstrap_means(by_query, self.permutations, self.seed)
+        mean, _ = paired.moments(by_query)
+        extreme = np.abs(means - mean) >= abs(mean) - SAME * float(np.abs(by_query).mean())
         p = (int(extreme.sum()) + 1) / (self.permutations + 1)
         return Finding(p, _percentiles(means, self.level), self.permutations, self.seed)
 
