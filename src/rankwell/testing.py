@@ -124,27 +124,27 @@ class _Case:
         """The stage's run, whatever the promise: of the form of a run, and made without a change of its input."""
         before, texts = _part(run, run.qids), dict(run.queries or {})
         try:
-            found = (stage or self.stage)(run)
+            result = (stage or self.stage)(run)
         except Exception as error:  # noqa: BLE001 -- whatever it is, it is told
             self.fail(f"a run for {what}", error)
         if run != before or run.tag != before.tag or dict(run.queries or {}) != texts:
             self.fail("the run that it was given to stay as it was", f"another one after {what}")
-        self.check_form(found, run, what)
-        return found
+        self.check_form(result, run, what)
+        return result
 
-    def check_form(self, found: object, given: Run, what: str) -> None:
+    def check_form(self, result: object, given: Run, what: str) -> None:
         """The queries that were given, finite scores, and the order of the tie rule."""
-        if not isinstance(found, Run):
-            self.fail(f"a run for {what}", type(found).__name__)
-        if found.qids != given.qids:
-            self.fail(f"the queries {_few(given.qids)} to stay in the run for {what}", _few(found.qids))
-        sizes = np.diff(found.offsets)
-        if len(sizes) != len(found.qids) or not sizes.sum() == len(found.docnos) == len(found.scores):
+        if not isinstance(result, Run):
+            self.fail(f"a run for {what}", type(result).__name__)
+        if result.qids != given.qids:
+            self.fail(f"the queries {_few(given.qids)} to stay in the run for {what}", _few(result.qids))
+        sizes = np.diff(result.offsets)
+        if len(sizes) != len(result.qids) or not sizes.sum() == len(result.docnos) == len(result.scores):
             self.fail("columns that belong together (offsets, documents, scores)", f"other lengths for {what}")
-        wrong = np.flatnonzero(~np.isfinite(found.scores))
+        wrong = np.flatnonzero(~np.isfinite(result.scores))
         if len(wrong):
-            self.fail("finite scores", f"{found.scores[wrong[0]]} for document {found.docnos[wrong[0]]!r} ({what})")
-        for qid, ranking in found.rankings():
+            self.fail("finite scores", f"{result.scores[wrong[0]]} for document {result.docnos[wrong[0]]!r} ({what})")
+        for qid, ranking in result.rankings():
             rows = list(ranking)
             if len({docno for docno, _ in rows}) < len(rows):
                 self.fail("each document once a query", f"one twice for query {qid!r} ({what})")
@@ -153,9 +153,9 @@ class _Case:
                     where = f"{docno!r} ({score}) before {following!r} ({lower}) for query {qid!r} ({what})"
                     self.fail("documents by falling score, and by falling id where scores are equal", where)
 
-    def check_same(self, found: Run, expected: Run, what: str, tolerance: float) -> None:
-        """The same documents for each query of `found`, with the same scores."""
-        for qid, ranking in found.rankings():
+    def check_same(self, result: Run, expected: Run, what: str, tolerance: float) -> None:
+        """The same documents for each query of `result`, with the same scores."""
+        for qid, ranking in result.rankings():
             before, now = dict(expected[qid]), dict(ranking)
             if before.keys() != now.keys():
                 odd = _few(sorted(before.keys() ^ now.keys()))
@@ -265,13 +265,13 @@ def _batch(case: _Case) -> None:
 
 def _travelling(case: _Case) -> None:
     """The queries and documents of the run travel along."""
-    run, found = case.run, case.result(case.run, "the run given")
+    run, result = case.run, case.result(case.run, "the run given")
     for query in (run.queries or {}).values():
-        if found.queries is None or found.queries.get(query.id) != query:
+        if result.queries is None or result.queries.get(query.id) != query:
             case.fail("the queries to travel with the run", f"no text, or another one, of query {query.id!r}")
     known = {} if run.documents is None else run.documents
-    for docno in found.docnos.tolist():
-        if docno in known and (found.documents is None or docno not in found.documents):
+    for docno in result.docnos.tolist():
+        if docno in known and (result.documents is None or docno not in result.documents):
             case.fail("the documents to travel with the run", f"no text of document {docno!r}")
 
 
@@ -285,9 +285,9 @@ def _below(case: _Case) -> None:
         return
     elif deepest <= depth:
         case.fail(f"a run with more than {depth} documents for some query, to check it with", f"at most {deepest}")
-    found = case.result(case.run, "the run given", stage)
+    result = case.result(case.run, "the run given", stage)
     for qid, ranking in case.run.rankings():
-        before, now = ranking.docnos.tolist(), found[qid].docnos.tolist()
+        before, now = ranking.docnos.tolist(), result[qid].docnos.tolist()
         odd = sorted({*before} ^ {*now})
         if odd:
             case.fail(f"the documents that query {qid!r} had before", f"{_few(odd)} in one run only")

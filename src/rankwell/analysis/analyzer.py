@@ -69,11 +69,11 @@ class Analyzer:
         original text.
         """
         prepared = self._prepare(text)
-        found = self._cjk_occurrences(prepared) if self.language == "cjk" else self._occurrences(prepared)
+        occurrences = self._cjk_occurrences(prepared) if self.language == "cjk" else self._occurrences(prepared)
         origins = self._prepare.origins(text, prepared)
         if origins is None:
-            return found
-        return [(term, position, origins[start], origins[end - 1] + 1) for term, position, start, end in found]
+            return occurrences
+        return [(term, position, origins[start], origins[end - 1] + 1) for term, position, start, end in occurrences]
 
     def config(self) -> dict[str, Any]:
         """The settings that an index stores to be opened with the same analysis: plain JSON values."""
@@ -108,19 +108,18 @@ class Analyzer:
     @cached_property
     def _terms(self) -> Terms:
         words = STOPWORDS[self.stopwords] if isinstance(self.stopwords, str) else self.stopwords
-        tokens = map(self._token, words)
         # A listed "don't" is two tokens where apostrophes separate, and then never matches.
-        stopwords = frozenset(token for token in tokens if token is not None)
+        stopwords = frozenset(token for token in map(self._token, words) if token is not None)
         return Terms(stemmer(str(self.stemmer)), stopwords, possessives=self.language == "english")
 
     def _token(self, word: str) -> str | None:
         """The normalised word; None where it is not exactly one token."""
-        found = self._prepare(word).split()
-        return (token(found[0]) or None) if len(found) == 1 else None
+        words = self._prepare(word).split()
+        return (token(words[0]) or None) if len(words) == 1 else None
 
     def _occurrences(self, prepared: str) -> list[Occurrence]:
         term_of = self._terms.__getitem__
-        found: list[Occurrence] = []
+        occurrences: list[Occurrence] = []
         position = at = 0
         for word in prepared.split(" "):
             if word:
@@ -128,11 +127,11 @@ class Analyzer:
                 end = at + len(word)
                 if term:
                     start = at if word < FIRST_MARK else at + leading_marks(word)
-                    found.append((term, position, start, end))
+                    occurrences.append((term, position, start, end))
                 position += term != ""
                 at = end
             at += 1
-        return found
+        return occurrences
 
     def _cjk_terms(self, text: str) -> Iterator[str]:
         terms = self._terms
@@ -145,12 +144,12 @@ class Analyzer:
 
     def _cjk_occurrences(self, prepared: str) -> list[Occurrence]:
         terms = self._terms
-        found: list[Occurrence] = []
+        occurrences: list[Occurrence] = []
         position = 0
         for piece, at, is_cjk in pieces(prepared):
             if is_cjk:
                 pairs = bigram_spans(piece)
-                found += [
+                occurrences += [
                     (pair, place, at + start, at + end)
                     for place, (pair, start, end) in enumerate(pairs, position)
                     if pair not in terms.stopwords
@@ -159,9 +158,9 @@ class Analyzer:
                 continue
             term = terms[piece]
             if term:
-                found.append((term, position, at + leading_marks(piece), at + len(piece)))
+                occurrences.append((term, position, at + leading_marks(piece), at + len(piece)))
             position += term != ""
-        return found
+        return occurrences
 
 
 def settled_stopwords(stopwords: Any, language: str) -> str | tuple[str, ...]:
@@ -191,5 +190,4 @@ def parse_analyzer(text: str) -> Analyzer:
     language, *others = text.split(":")
     if len(others) > len(("stopwords", "stemmer")):
         raise ParameterError("analyzer", expected="LANGUAGE[:STOPWORDS[:STEMMER]]", found=text)
-    names = dict(zip(("stopwords", "stemmer"), others, strict=False))
-    return Analyzer(language, **names)
+    return Analyzer(language, **dict(zip(("stopwords", "stemmer"), others, strict=False)))

@@ -147,14 +147,14 @@ IS_CJK = re.compile(f"[{CJK}]").match
 
 def pieces(prepared: str) -> Iterator[tuple[str, int, bool]]:
     """Runs of CJK characters and the words of other scripts between them: (text, start, whether it is CJK)."""
-    for found in PIECE.finditer(prepared):
-        piece = found[0]
+    for match in PIECE.finditer(prepared):
+        piece = match[0]
         if IS_CJK(piece):
             run = piece.lstrip(VOICING_MARKS)
             if run:
-                yield run, found.end() - len(run), True
+                yield run, match.end() - len(run), True
         else:
-            yield piece, found.start(), False
+            yield piece, match.start(), False
 
 
 def bigrams(run: str) -> list[str]:

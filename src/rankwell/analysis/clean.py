@@ -42,7 +42,7 @@ def drop_links(text: str) -> str:
 
 def drop_stopwords(text: str, stopwords: Collection[str] = STOPWORDS["nltk"]) -> str:
     """The text without the given lower-case words, with straight or curly apostrophes."""
-    return WORD.sub(lambda found: "" if found[0].replace("\u2019", "'").lower() in stopwords else found[0], text)
+    return WORD.sub(lambda match: "" if match[0].replace("\u2019", "'").lower() in stopwords else match[0], text)
 
 
 def drop_numbers(text: str) -> str:
@@ -52,7 +52,7 @@ def drop_numbers(text: str) -> str:
 
 def lemmatise_words(text: str, lemmatise: Callable[[str], str] = lemma) -> str:
     """The text with every word in its dictionary form and the rest unchanged."""
-    return WORD.sub(lambda found: lemmatise(found[0]), text)
+    return WORD.sub(lambda match: lemmatise(match[0]), text)
 
 
 def clean(

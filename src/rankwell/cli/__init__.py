@@ -93,12 +93,12 @@ class LateCommands(TyperGroup):
 def load_command(name: str) -> Any:
     """A command as click has it: a function, or a group of commands."""
     module, attribute = COMMANDS[name].split(":")
-    found = getattr(import_module(f"rankwell.cli.{module}"), attribute)
-    if not isinstance(found, typer.Typer):
-        found, function = typer.Typer(), found
-        found.command(name)(function)
-    found.rich_markup_mode, found._add_completion = None, False  # noqa: SLF001 -- as a part of `app` it would be so
-    command = get_command(found)
+    group = getattr(import_module(f"rankwell.cli.{module}"), attribute)
+    if not isinstance(group, typer.Typer):
+        group, function = typer.Typer(), group
+        group.command(name)(function)
+    group.rich_markup_mode, group._add_completion = None, False  # noqa: SLF001 -- as a part of `app` it would be so
+    command = get_command(group)
     command.name = name
     return command
 

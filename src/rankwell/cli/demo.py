@@ -89,9 +89,9 @@ def _statistics(collection: Collection, queries: Queries, judgments: Judgments, 
     """What the collection is like."""
     model = default_tokenizer()
     counter = TokenCounter(model) if model else None
-    found = collection_statistics(collection.documents(), queries, judgments, count_tokens=counter)
-    print("\n".join(table.render("table") for table in found.tables()[:2]), end="")
-    _write_page(found.page("rankwell:python", "rankwell stats rankwell:python"), out / "statistics.html")
+    statistics = collection_statistics(collection.documents(), queries, judgments, count_tokens=counter)
+    print("\n".join(table.render("table") for table in statistics.tables()[:2]), end="")
+    _write_page(statistics.page("rankwell:python", "rankwell stats rankwell:python"), out / "statistics.html")
     print(f"   all of it, with pictures: {out / 'statistics.html'}")
 
 
@@ -161,16 +161,16 @@ class Searches:
     def compare(self) -> None:
         """Every difference to BM25, tested, with a page of pictures."""
         self._ranked("random", RandomRanker(docnos=tuple(self.index.documents), k=100))
-        found = compare(self.judgments, self.runs, MEASURES)
-        table = comparison.compact_table(found)  # what a run is worth, with stars, and what it costs
+        compared = compare(self.judgments, self.runs, MEASURES)
+        table = comparison.compact_table(compared)  # what a run is worth, with stars, and what it costs
         rows = [(*row, self.milliseconds[str(row[0])]) for row in table.rows]
         table = replace(table, columns=[*table.columns, Column("ms a query", digits=1)], rows=rows)
         print(table.render("table"), end="")
         print(f"   compared with BM25, t-test, Holm's correction. {significance.mark('stars').legend}")
-        for sentence in found.warnings():
+        for sentence in compared.warnings():
             print(f"   note: {one_line(sentence)}")
         page, judged, runs = (self.out / name for name in ("comparison.html", "judgments.qrels", "runs"))
-        _write_page(comparison.comparison_page(found, texts=self.queries.texts(), command="rankwell demo"), page)
+        _write_page(comparison.comparison_page(compared, texts=self.queries.texts(), command="rankwell demo"), page)
         print(f"   intervals, effects, wins and losses, with pictures: {page}")
         write_qrels(judged, self.judgments)
         for name, run in self.runs.items():
@@ -213,13 +213,13 @@ def show_page(index: Path, model: str | None, words: str, *, stay: bool) -> None
     print(f"       {_program()} index YOURS.csv --out yours\n       {_program()} serve yours")
 
 
-def _print_answer(words: str, found: dict[str, Any] | None) -> None:
-    if found is None:
+def _print_answer(words: str, answer: dict[str, Any] | None) -> None:
+    if answer is None:
         print(f"   asked for {words!r}, it was too busy to answer")
         return
-    first = found["results"][0]["id"] if found["results"] else "nothing"
-    late = " (by words alone: BERT was not done in time)" if found.get("partial") else ""
-    print(f"   asked for {words!r}, it answers {first!r} in {found['took_ms']:.0f} ms{late}")
+    first = answer["results"][0]["id"] if answer["results"] else "nothing"
+    late = " (by words alone: BERT was not done in time)" if answer.get("partial") else ""
+    print(f"   asked for {words!r}, it answers {first!r} in {answer['took_ms']:.0f} ms{late}")
 
 
 @contextlib.contextmanager
@@ -288,5 +288,5 @@ def _last_line(said: BinaryIO) -> str:
 def _program() -> str:
     """How this command is called here: by its name, or by its path where the name would not be found."""
     called = Path(sys.argv[0])
-    found = shutil.which("rankwell")
-    return "rankwell" if called.name != "rankwell" or (found and Path(found).samefile(called)) else str(called)
+    installed = shutil.which("rankwell")
+    return "rankwell" if called.name != "rankwell" or (installed and Path(installed).samefile(called)) else str(called)

@@ -148,26 +148,26 @@ def doctor(
         for group in warm_kernels():
             print(orjson.dumps(group._asdict()).decode() if as_json else group, flush=True)
         return
-    found = examine()
+    checkup = examine()
     if as_json:
-        print(orjson.dumps(found.as_dict(), option=orjson.OPT_INDENT_2).decode())
+        print(orjson.dumps(checkup.as_dict(), option=orjson.OPT_INDENT_2).decode())
     else:
-        _print_checkup(found)
-    if found.broken:
+        _print_checkup(checkup)
+    if checkup.broken:
         raise Exit(1)
 
 
-def _print_checkup(found: Checkup) -> None:
+def _print_checkup(checkup: Checkup) -> None:
     signs = {"good": " ", "note": "-", "broken": "!"}
-    for section in found.sections:
+    for section in checkup.sections:
         print(section.title)
         width = max(len(finding.name) for finding in section.findings) + 2
         for finding in section.findings:
             print(f"  {signs[finding.state]} {finding.name:<{width}}{finding}")
         print()
-    for finding in found.notes:
+    for finding in checkup.notes:
         print(f"could be better: {finding.name}: {finding.way_out}")
-    for finding in found.broken:
+    for finding in checkup.broken:
         print(f"broken: {finding.name}: {finding}" + (f"; {finding.way_out}" if finding.way_out else ""))
-    if not found.broken:
-        print("Rankwell can do its work here." + ("" if not found.notes else " Nothing is broken."))
+    if not checkup.broken:
+        print("Rankwell can do its work here." + ("" if not checkup.notes else " Nothing is broken."))

@@ -280,8 +280,7 @@ def _option(parameter: Parameter) -> inspect.Parameter:
     kind: Any = parameter.kind.type if parameter.default is not None else parameter.kind.type | None
     several = "VALUES" if isinstance(parameter.kind, Several) else None
     offers = cross_encoders if parameter.name == "rerank" else None
-    info = Option(*flags, help=about, metavar=several, autocompletion=offers)
-    annotation = Annotated[kind, info]
+    annotation = Annotated[kind, Option(*flags, help=about, metavar=several, autocompletion=offers)]
     return inspect.Parameter(
         parameter.name, inspect.Parameter.KEYWORD_ONLY, default=parameter.default, annotation=annotation
     )

@@ -256,18 +256,18 @@ def stats(
     with options.reading(f"reading {source}", "documents", quiet=quiet) as how:
         judgments = statistics.judgments_of(collection, split, how)
         documents = how.progress.track(collection.documents(how))
-        found = reviews.review_statistics(
+        summary = reviews.review_statistics(
             documents, collection.queries(reading=how), judgments, count_tokens=counter, token_limit=limit
         )
     if output == "json":
-        print(found.to_json(), end="")
+        print(summary.to_json(), end="")
     else:
-        options.show(output, *statistics.statistics_tables(found))
+        options.show(output, *statistics.statistics_tables(summary))
     if pictures:
-        options.write_pictures(pictures, statistics.statistics_pictures(found))
+        options.write_pictures(pictures, statistics.statistics_pictures(summary))
     if html:
         options.write_page(
-            html, statistics.statistics_page(found, f"{source}: reviews ({split})", options.this_command())
+            html, statistics.statistics_page(summary, f"{source}: reviews ({split})", options.this_command())
         )
 
 

@@ -50,16 +50,16 @@ def show(
     file: Annotated[bool, Option("--file", help="Print the study file, to copy and change.")] = False,
 ) -> None:
     """What a study asks and runs; of one that was run, how far it is and where a number comes from."""
-    found, folder = studies.find_study(given), StudyFolder(Path(given))
+    experiment, folder = studies.find_study(given), StudyFolder(Path(given))
     if file:
-        print(found.text, end="")
+        print(experiment.text, end="")
         return
     if cell is None:
-        print(*studies.described(found), sep="\n")
+        print(*studies.described(experiment), sep="\n")
         if folder.exists:
             print("", *studies.progress_of(folder.plan(), folder.store), sep="\n")
     elif folder.exists:
-        print(*studies.described_cell(folder.store, folder.store.find(cell), found.study.seed), sep="\n")
+        print(*studies.described_cell(folder.store, folder.store.find(cell), experiment.study.seed), sep="\n")
     else:
         raise RankwellError(f"{given}: expected the folder of a study that was run, because --cell is asked for")
 
@@ -120,15 +120,15 @@ def resume(
 @study.command("report")
 def report(folder: Folder) -> None:
     """Write the report of a finished study anew."""
-    found = StudyFolder(folder)
-    plan = found.plan()
-    todo = sum(not found.store.finished(key) for key in plan.cells)
+    study_folder = StudyFolder(folder)
+    plan = study_folder.plan()
+    todo = sum(not study_folder.store.finished(key) for key in plan.cells)
     if todo:
         raise RankwellError(
             f"{folder}: expected a finished study, found {todo:,} cells to do: rankwell study resume {folder}"
         )
-    studies.write_report(found, plan)
-    print(found.path / "report.html")
+    studies.write_report(study_folder, plan)
+    print(study_folder.path / "report.html")
 
 
 @study.command("diff")
@@ -210,7 +210,7 @@ def _varied(given: list[str]) -> dict[str, tuple[str, ...]]:
 def _milliseconds(text: str | None) -> float | None:
     if text is None:
         return None
-    found = LATENCY.fullmatch(text.strip())
-    if found is None:
+    match = LATENCY.fullmatch(text.strip())
+    if match is None:
         raise ParameterError("--latency", expected="a time such as 200ms or 1.5s", found=text)
-    return float(found[1]) * (1000 if found[2] == "s" else 1)
+    return float(match[1]) * (1000 if match[2] == "s" else 1)

@@ -124,8 +124,8 @@ def vocabulary(
     choice = ColumnChoice.parse(id_column, fields, None)
     with options.reading(f"reading {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
         documents = how.progress.track(collection.documents(how, choice))
-        found = vocabularies.count_collection(documents, model, held_out=wanted.held_out, seed=wanted.seed)
-    made = vocabularies.extend_vocabulary(found, model, out, words=wanted.words, at_least=wanted.at_least)
+        counts = vocabularies.count_collection(documents, model, held_out=wanted.held_out, seed=wanted.seed)
+    made = vocabularies.extend_vocabulary(counts, model, out, words=wanted.words, at_least=wanted.at_least)
     options.show(output, _table(made))
     if not quiet:
         some = ", ".join(f"{word} ({' '.join(p)})" for word, p in zip(made.words[:SHOWN], made.pieces, strict=False))

@@ -70,10 +70,10 @@ class QueryStatements:
 
     def _fields(self) -> dict[str, dict[str, float]]:
         """The existing terms of each field, with their weights."""
-        found: dict[str, dict[str, float]] = {}
+        fields: dict[str, dict[str, float]] = {}
         for line in self.plan.lines:
-            found.setdefault(line.field, {})[self.terms[line.group]] = line.weight
-        return found
+            fields.setdefault(line.field, {})[self.terms[line.group]] = line.weight
+        return fields
 
     def _lists(self) -> Sql:
         """The condition that selects the posting lists."""

@@ -143,10 +143,10 @@ class RemoteDocuments(Mapping[str, Document]):
             self._places = {docno: place for place, docno in enumerate(self._expected)}
 
     def __getitem__(self, docno: str) -> Document:
-        found = self._find(docno)
-        if found is None:
+        document = self._find(docno)
+        if document is None:
             raise KeyError(docno)
-        return found
+        return document
 
     def __contains__(self, docno: object) -> bool:
         return isinstance(docno, str) and self._find(docno) is not None

@@ -89,12 +89,12 @@ def parse_address(text: str) -> Address:
 
 
 def _with_options(address: Address, options: dict[str, str], known: tuple[str, ...]) -> Address:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, text in options.items():
         if name not in known:
             raise ParameterError("address", expected=f"options among {', '.join(known)}", found=name)
-        found[name] = _option(name, text)
-    return replace(address, **found)
+        values[name] = _option(name, text)
+    return replace(address, **values)
 
 
 def _option(name: str, text: str) -> Any:
@@ -126,8 +126,8 @@ def _host(text: str, port: int, address: str) -> Host:
 
 def _hidden(text: str) -> str:
     """The address without the part before the hosts."""
-    head, found, rest = text.partition("://")
-    return f"{head}{found}{rest.rpartition('@')[2]}"
+    head, separator, rest = text.partition("://")
+    return f"{head}{separator}{rest.rpartition('@')[2]}"
 
 
 # Our statements contain long lists of numbers and terms.
@@ -251,8 +251,8 @@ class ShardDownError(RankwellError):
 
 def engine_error(where: str, text: str) -> EngineError:
     """The engine's message as an error: its first line, without details for its developers."""
-    found = CODE.search(text)
-    code = int(found[1]) if found else 0
+    match = CODE.search(text)
+    code = int(match[1]) if match else 0
     places = tuple(dict.fromkeys(PLACE.findall(text)))
     message = re.sub(r"^Code: \d+[.,]\s*(e\.displayText\(\) = )?(DB::\w+: )*", "", text.strip())
     message = re.split(r", e\.what\(\) =|\. Stack trace|\(version ", message, maxsplit=1)[0]

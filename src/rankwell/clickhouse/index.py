@@ -91,10 +91,10 @@ class ClickHouseIndex(SearchIndex):
     def last_commit(self) -> int:
         """The number of the last commit now; that of this one where no server answers."""
         try:
-            found = read_commit(self.engine)
+            last = read_commit(self.engine)
         except RankwellError:
             return self.commit
-        return self.commit if found is None else found.commit
+        return self.commit if last is None else last.commit
 
     @cached_property
     def documents(self) -> RemoteDocuments:
@@ -135,8 +135,8 @@ class ClickHouseIndex(SearchIndex):
         ]
         groups = [rankings[start : start + TOGETHER] for start in range(0, len(rankings), TOGETHER)]
         with ThreadPoolExecutor(max(1, min(threads, len(groups)))) as pool:
-            found = [of for group in pool.map(lambda group: self._candidates(group, k), groups) for of in group]
-        return self.ranked(found, k)
+            candidates = [of for group in pool.map(lambda group: self._candidates(group, k), groups) for of in group]
+        return self.ranked(candidates, k)
 
     def statistics(self, term: str, field: str = "") -> TermStatistics:
         """The number of live documents with a term."""
@@ -266,11 +266,11 @@ class ClickHouseIndex(SearchIndex):
         rows = self.ask(all_best(asked, k + SPARE), apart=True) if asked else Answer()
         queries, documents, scores = rows.integers("query"), rows.integers("document"), rows.floats("score")
         places = {id(ranking): place for place, ranking in enumerate(asked)}
-        found = []
+        candidates = []
         for ranking in rankings:
             own = queries == places.get(id(ranking), -1)
-            found.append(self._with_ties(ranking, documents[own], scores[own], k))
-        return found
+            candidates.append(self._with_ties(ranking, documents[own], scores[own], k))
+        return candidates
 
     def _with_ties(self, ranking: QueryStatements, documents: Integers, scores: Floats, k: int) -> Found:
         """The shards' documents, with all documents that have the score of the k-th."""
@@ -286,13 +286,12 @@ class ClickHouseIndex(SearchIndex):
         equal = np.full(len(tied), last, dtype=np.float32)
         return np.concatenate((documents[above], tied)), np.concatenate((scores[above], equal))
 
-    def ranked(self, found: Sequence[Found], k: int) -> Hits:
+    def ranked(self, candidates: Sequence[Found], k: int) -> Hits:
         """The documents in ranking order, by the tie rule."""
-        sizes = [0, *accumulate(len(documents) for documents, _ in found)]
-        documents = np.concatenate([np.zeros(0, dtype=np.int64), *(documents for documents, _ in found)])
-        scores = np.concatenate([np.zeros(0, dtype=np.float32), *(scores for _, scores in found)])
-        names = self.docnos(documents)
-        order = ranking_order(np.array(sizes), names, scores)
+        sizes = [0, *accumulate(len(documents) for documents, _ in candidates)]
+        documents = np.concatenate([np.zeros(0, dtype=np.int64), *(documents for documents, _ in candidates)])
+        scores = np.concatenate([np.zeros(0, dtype=np.float32), *(scores for _, scores in candidates)])
+        order = ranking_order(np.array(sizes), self.docnos(documents), scores)
         if order is not None:
             documents, scores = documents[order], scores[order]
         kept = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(a, min(b, a + k)) for a, b in pairwise(sizes))])

@@ -124,8 +124,8 @@ def check_keeper(engine: Engine) -> None:
         raise RankwellError(
             f"{where}: expected a Keeper in the servers' configuration (<zookeeper>) for replicated=1: {error}"
         ) from error
-    found = engine.ask_each("SELECT macro FROM system.macros WHERE macro IN {names} ORDER BY macro", names=MACROS)
-    for (host, port), answer in zip(where.hosts, found, strict=True):
+    answers = engine.ask_each("SELECT macro FROM system.macros WHERE macro IN {names} ORDER BY macro", names=MACROS)
+    for (host, port), answer in zip(where.hosts, answers, strict=True):
         missing = [name for name in MACROS if name not in answer.column("macro")]
         if missing:
             raise RankwellError(
@@ -140,13 +140,13 @@ def is_replicated(engine: Engine) -> bool:
         "SELECT engine FROM system.tables WHERE database = {database} AND name = 'postings'",
         database=engine.address.database,
     )
-    found = any(kind.startswith("Replicated") for answer in answers for kind in answer.column("engine"))
-    if engine.address.replicated and not found:
+    replicated = any(kind.startswith("Replicated") for answer in answers for kind in answer.column("engine"))
+    if engine.address.replicated and not replicated:
         raise RankwellError(
             f"{engine.address}: expected replicated tables, found plain ones of an earlier push: push into another "
             "database"
         )
-    return found
+    return replicated
 
 
 def catch_up(engine: Engine, names: Iterable[str]) -> None:
@@ -285,8 +285,8 @@ class Loads:
     @property
     def holes(self) -> tuple[tuple[int, int], ...]:
         """Ranges of numbers with incomplete documents."""
-        found = (load for load in self.known.values() if load.kind == DOCUMENTS and not load.finished)
-        return tuple(sorted((load.first, load.size) for load in found))
+        unfinished = (load for load in self.known.values() if load.kind == DOCUMENTS and not load.finished)
+        return tuple(sorted((load.first, load.size) for load in unfinished))
 
     def begin(self, kind: str, count: int) -> Load:
         """Announce a load before its rows are sent."""

@@ -144,8 +144,7 @@ def push_documents(
     config = (analyzer or Analyzer()).config()
     with writing(address, Layout(len(names), positions=positions), stale) as writer:
         commit = writer.following(config, names, positions=positions)
-        builder = Builder(writer.engine.address, config, names, positions)
-        filling = _Filling(writer, builder, commit, progress)
+        filling = _Filling(writer, Builder(writer.engine.address, config, names, positions), commit, progress)
         filling.fill(_portions(following, load), workers or os.cpu_count() or 1)
         done = filling.finish()
         return purged(writer, done) if purge else done

@@ -35,15 +35,15 @@ Mask = npt.NDArray[np.bool_]
 
 def document_hashes(index: Index) -> Hashes:
     """A hash of each stored document of an index; 0 for deleted ones."""
-    found = np.zeros(index.size, dtype=np.uint64)
+    hashes = np.zeros(index.size, dtype=np.uint64)
     for segment, base in index.segments:
         # A store may hold more than its segment: documents replaced or deleted before the commit.
         by_place = np.array(
             [document_hash(document) for _, _, block in segment.store.blocks() for document in store.decoded(block)],
             dtype=np.uint64,
         )
-        found[base : base + segment.documents] = by_place[segment.stored]
-    return np.where(index.live, found, np.uint64(0))
+        hashes[base : base + segment.documents] = by_place[segment.stored]
+    return np.where(index.live, hashes, np.uint64(0))
 
 
 def document_hash(document: Any) -> int:

@@ -189,7 +189,7 @@ def block(columns: Mapping[str, Column]) -> bytes:
 
 def read_blocks(data: bytes) -> Answer:
     """All blocks of an answer as one."""
-    found: dict[str, list[Any]] = {}
+    columns: dict[str, list[Any]] = {}
     place = 0
     while place < len(data):
         count, place = _read_varint(data, place)
@@ -198,8 +198,8 @@ def read_blocks(data: bytes) -> Answer:
             name, place = _read_text(data, place)
             kind, place = _read_text(data, place)
             values, place = _read_column(data, place, kind, rows)
-            found.setdefault(name, []).append(values)
-    return Answer({name: _joined(parts) for name, parts in found.items()})
+            columns.setdefault(name, []).append(values)
+    return Answer({name: _joined(parts) for name, parts in columns.items()})
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -64,13 +64,13 @@ class RemoteEmbeddings:
         """The encoder that made the vectors; raises where it has changed since."""
         from rankwell.models.base import load_text_encoder
 
-        found: Encoder = load_text_encoder(self.model, **self._about.encoder)
-        if found.fingerprint() != self._about.made_with or found.dimensions != self.dimensions:
+        encoder: Encoder = load_text_encoder(self.model, **self._about.encoder)
+        if encoder.fingerprint() != self._about.made_with or encoder.dimensions != self.dimensions:
             where = f"{self.index.path}, vectors {self.name}"
             raise RankwellError(
                 f"{where}: expected the model that they were made with ({self.model}), found another one of that name"
             )
-        return found
+        return encoder
 
     def search(
         self,
@@ -104,8 +104,8 @@ class RemoteEmbeddings:
             return self._nearest(query, k, allowed) if near is None else near
 
         with ThreadPoolExecutor(max(1, min(threads, len(asked)))) as pool:
-            found = list(pool.map(nearest, asked))
-        return self.index.ranked(found, k)
+            candidates = list(pool.map(nearest, asked))
+        return self.index.ranked(candidates, k)
 
     def _near(self, query: Floats, k: int, allowed: Sql, width: int | None) -> tuple[Integers, Floats] | None:
         """Candidates from the graph, with their exact scores; None where they are too few."""

@@ -170,8 +170,8 @@ class Writer:
     def there(self, commit: Commit) -> tuple[Integers, Hashes]:
         """The complete documents that are not dead, committed or not, and their hashes."""
         reader = self.reader(self.seen(commit))
-        found = reader.ask("SELECT document, hash FROM {all[documents]} WHERE {live}", apart=True, live=reader.where())
-        return found.integers("document"), np.asarray(found.get("hash", ()), dtype=np.uint64)
+        rows = reader.ask("SELECT document, hash FROM {all[documents]} WHERE {live}", apart=True, live=reader.where())
+        return rows.integers("document"), np.asarray(rows.get("hash", ()), dtype=np.uint64)
 
     def bury(self, commit: Commit, gone: Integers) -> Commit:
         """Mark documents as dead, in a batch that no dead writer can have begun."""
@@ -189,15 +189,15 @@ class Writer:
         self._check_replicas(commit)
         count = "SELECT count() AS n, uniqExact(docno) AS ids FROM {all[documents]} WHERE {live}"
         answer = self.engine.ask(count, live=self._live(commit))
-        found, ids = answer.number("n"), answer.number("ids")
-        if found != commit.documents:
+        live, ids = answer.number("n"), answer.number("ids")
+        if live != commit.documents:
             raise RankwellError(
-                f"{self.engine.address}: expected {commit.documents:,} documents, found {found:,}: nothing was "
+                f"{self.engine.address}: expected {commit.documents:,} documents, found {live:,}: nothing was "
                 "committed; has somebody else changed the tables?"
             )
-        if ids != found:
+        if ids != live:
             raise RankwellError(
-                f"{self.engine.address}: expected an id of its own for each of {found:,} documents, found {ids:,} ids: "
+                f"{self.engine.address}: expected an id of its own for each of {live:,} documents, found {ids:,} ids: "
                 "nothing was committed"
             )
         self._count_terms(commit)
@@ -219,10 +219,10 @@ class Writer:
         )
         replicas, uneven = divmod(cluster.number("servers"), cluster.number("shards"))
         own = "SELECT count() AS n FROM {own[documents]} WHERE {live}"
-        found = [answer.number("n") for answer in self.engine.ask_each(own, live=self._live(commit))]
-        if not uneven and sum(found) != replicas * commit.documents:
+        counts = [answer.number("n") for answer in self.engine.ask_each(own, live=self._live(commit))]
+        if not uneven and sum(counts) != replicas * commit.documents:
             raise RankwellError(
-                f"{address}: expected {commit.documents:,} documents on {replicas} replicas, found {sum(found):,}: "
+                f"{address}: expected {commit.documents:,} documents on {replicas} replicas, found {sum(counts):,}: "
                 "nothing was committed. In the servers' configuration internal_replication must be true with "
                 "replicated=1, and false without"
             )

@@ -90,8 +90,7 @@ class Columns:
     def _metadata(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         flat = unfolded(row)
         names = [name for name in flat if name not in self._taken] if self.metadata is None else self.metadata
-        found = {name: flat[name] for name in names if flat.get(name) not in (None, "")}
-        return found or NOTHING
+        return {name: flat[name] for name in names if flat.get(name) not in (None, "")} or NOTHING
 
 
 def unfolded(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -144,8 +143,7 @@ def choose_columns(rows: Sequence[Mapping[str, Any]], choice: ColumnChoice, wher
 
 
 def _check_named(choice: ColumnChoice, names: Sequence[str], where: str) -> None:
-    named = [choice.id, *(choice.fields or {}).values(), *(choice.metadata or ())]
-    for name in named:
+    for name in (choice.id, *(choice.fields or {}).values(), *(choice.metadata or ())):
         if name is not None and name not in names:
             raise RankwellError(f"{where}: expected a column {name!r}, found {listed(names)}")
 

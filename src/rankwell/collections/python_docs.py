@@ -258,5 +258,5 @@ def _default(value: Any) -> Any:
 
 def _signature_in(docstring: str, name: str) -> str | None:
     """The first line of a docstring, as far as it is a call: `D.get(k[,d]) -> D[k] if k in D, else d.`."""
-    found = CALL.match(docstring.partition("\n")[0])
-    return found.group().strip() if found and found.group().partition("(")[0].split(".")[-1] == name else None
+    call = CALL.match(docstring.partition("\n")[0])
+    return call.group().strip() if call and call.group().partition("(")[0].split(".")[-1] == name else None

@@ -262,8 +262,8 @@ def output(path: Path) -> Iterator[BinaryIO]:
             else:
                 yield file
         except UnicodeEncodeError as error:
-            found = shown(error.object[error.start : error.end])
-            raise RankwellError(f"{path}: not written: {found} is half a character, which UTF-8 cannot hold") from error
+            half = shown(error.object[error.start : error.end])
+            raise RankwellError(f"{path}: not written: {half} is half a character, which UTF-8 cannot hold") from error
 
 
 def unique(documents: Iterable[Document], reading: Reading, where: Path | str) -> Iterator[Document]:

@@ -51,7 +51,7 @@ class _Collector:
         self._depth, self._line, self._size = 0, 0, 0
         self._builder: TreeBuilder | None = None
         self._top = 0  # the depth of the element that is being built
-        self._found: list[tuple[int, Element]] = []
+        self._completed: list[tuple[int, Element]] = []
         self.parser = expat.ParserCreate(encoding)
         self.parser.buffer_text = True
         self.parser.StartElementHandler, self.parser.EndElementHandler = self._start, self._end
@@ -59,8 +59,8 @@ class _Collector:
 
     def finished(self) -> list[tuple[int, Element]]:
         """The elements that were completed since the last call."""
-        found, self._found = self._found, []
-        return found
+        completed, self._completed = self._completed, []
+        return completed
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
@@ -77,7 +77,7 @@ class _Collector:
         if self._builder is not None:
             self._builder.end(name)
             if self._depth == self._top:
-                self._found.append((self._line, self._builder.close()))
+                self._completed.append((self._line, self._builder.close()))
                 self._builder = None
         self._depth -= 1
 

@@ -123,10 +123,10 @@ class Kernels:
         return repr((importlib.import_module("numba").__version__, dates))
 
     def _sources(self) -> list[Path]:
-        found = importlib.util.find_spec(self.module)
-        if found is None or found.origin is None:
+        spec = importlib.util.find_spec(self.module)
+        if spec is None or spec.origin is None:
             raise ModuleNotFoundError(self.module)
-        file = Path(found.origin)
+        file = Path(spec.origin)
         return sorted(file.parent.glob("*.py")) if file.name == "__init__.py" else [file]
 
 

@@ -31,8 +31,8 @@ class Plugins(Mapping[str, Any]):
         value = self._own[name] if name in self._own else self._installed[name]
         module, _, attributes = value.partition(":")
         try:
-            found = import_module(module)
-            return attrgetter(attributes)(found) if attributes else found
+            imported = import_module(module)
+            return attrgetter(attributes)(imported) if attributes else imported
         except (ImportError, AttributeError) as error:
             raise RankwellError(f"{self.group}: {name} cannot be loaded from {value}: {error}") from error
 

@@ -76,14 +76,14 @@ class Template:
     def fill(self, document: Document, without: Collection[str] = ()) -> str:
         """The text for a document; the fields `without` are left out."""
         texts = {name: text for name, text in document.fields.items() if name not in without}
-        return FIELD.sub(lambda found: texts.get(found[1], ""), self.text).strip()
+        return FIELD.sub(lambda match: texts.get(match[1], ""), self.text).strip()
 
     def check(self, known: Iterable[str]) -> None:
         """Refuse names of unknown fields."""
-        found = dict.fromkeys(known)
+        names = dict.fromkeys(known)
         for name in self.fields:
-            if name not in found:
-                expected = f"fields of the documents ({', '.join(found) or 'none'})"
+            if name not in names:
+                expected = f"fields of the documents ({', '.join(names) or 'none'})"
                 raise ParameterError("document", expected=expected, found=f"{{{name}}}")
 
 

@@ -191,8 +191,7 @@ class Run:
         if k < 1:
             raise ParameterError("k", expected="a number of documents, at least 1", found=k)
         kept = self.ranks <= k
-        sizes = np.minimum(np.diff(self.offsets), k)
-        offsets = np.concatenate(([0], np.cumsum(sizes)))
+        offsets = np.concatenate(([0], np.cumsum(np.minimum(np.diff(self.offsets), k))))
         return replace(self, offsets=offsets, docnos=self.docnos[kept], scores=self.scores[kept])
 
     def without_own(self) -> Run:
@@ -255,8 +254,7 @@ Values = npt.NDArray[np.float64]
 
 def sigmoid(logits: npt.NDArray[np.floating[Any]]) -> Values:
     """1 / (1 + e^-x), without overflow."""
-    found: Values = 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
-    return found
+    return 0.5 * (1 + np.tanh(0.5 * logits.astype(np.float64)))
 
 
 def unit(run: Run) -> Values:
@@ -272,5 +270,4 @@ def of_query(combine: np.ufunc, values: Values, run: Run) -> Values:
     filled = np.flatnonzero(sizes)  # reduceat cannot handle an empty slice
     if not len(filled):
         return np.zeros(0)
-    combined: Values = np.repeat(combine.reduceat(values, run.offsets[filled]), sizes[filled])
-    return combined
+    return np.repeat(combine.reduceat(values, run.offsets[filled]), sizes[filled])

@@ -74,10 +74,10 @@ def _requirements() -> Iterator[Requirement]:
 def parse_requirements(lines: Iterable[str]) -> Iterator[Requirement]:
     """The lines of `Requires-Dist`, as far as ours go: NAME[EXTRAS]>=VERSION; extra == NAME."""
     for line in lines:
-        found, extra = REQUIREMENT.match(line), EXTRA.search(line)
-        if found:
-            inner = tuple(part.strip() for part in (found["extras"] or "").split(",") if part.strip())
-            yield Requirement(found["name"], inner, found["least"] or "", extra["extra"] if extra else "")
+        match, extra = REQUIREMENT.match(line), EXTRA.search(line)
+        if match:
+            inner = tuple(part.strip() for part in (match["extras"] or "").split(",") if part.strip())
+            yield Requirement(match["name"], inner, match["least"] or "", extra["extra"] if extra else "")
 
 
 def _loaded(requirement: Requirement) -> Finding:
@@ -106,12 +106,12 @@ def _extra(name: str, what: str, lines: list[Requirement]) -> Finding:
 
 def _members(extra: str, lines: list[Requirement]) -> set[str]:
     """The packages of an extra, and of the extras that it includes."""
-    found: set[str] = set()
+    members: set[str] = set()
     for line in lines:
         if line.extra == extra:
-            found |= {line.name} if line.name != "rankwell" else set()
-            found |= {member for inner in line.extras if line.name == "rankwell" for member in _members(inner, lines)}
-    return found
+            members |= {line.name} if line.name != "rankwell" else set()
+            members |= {member for inner in line.extras if line.name == "rankwell" for member in _members(inner, lines)}
+    return members
 
 
 def _absent(package: str) -> bool:

@@ -78,7 +78,7 @@ class Comparison:
         if pooled:
             yield f"one number for all queries together has no interval and no test: {', '.join(pooled)}"
         for measure in self.measures:
-            compared = [found.found.queries for found in self.differences if found.measure == measure]
+            compared = [difference.found.queries for difference in self.differences if difference.measure == measure]
             if compared and min(compared) < self.queries:
                 yield (
                     f"{measure} is not defined for every query: runs are compared on the queries where both have it, "
@@ -117,17 +117,17 @@ def compare(
 
 def warnings(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
     """Warnings about runs: missing or unknown queries, and unjudged documents."""
-    lacking = {name: len(found.missing) for name, found in evaluations.items() if found.missing}
+    lacking = {name: len(evaluation.missing) for name, evaluation in evaluations.items() if evaluation.missing}
     if lacking:
         yield f"judged queries that a run lacks count as 0: {_listed(lacking)}"
-    unknown = {name: len(found.unknown) for name, found in evaluations.items() if found.unknown}
+    unknown = {name: len(evaluation.unknown) for name, evaluation in evaluations.items() if evaluation.unknown}
     if unknown:
         yield f"queries without judgments are left out: {_listed(unknown)}"
-    barren = max((found.without_relevant for found in evaluations.values()), default=0)
+    barren = max((evaluation.without_relevant for evaluation in evaluations.values()), default=0)
     if barren:
-        total = max(found.queries for found in evaluations.values())
+        total = max(evaluation.queries for evaluation in evaluations.values())
         yield f"queries without a relevant document, for which every run gets the worst value: {barren} of {total}"
-    open_shares = {name: 1 - found.judged_share for name, found in evaluations.items()}
+    open_shares = {name: 1 - evaluation.judged_share for name, evaluation in evaluations.items()}
     many = {name: f"{share:.0%}" for name, share in open_shares.items() if share > MANY_UNJUDGED}
     if many:
         yield (
@@ -149,14 +149,14 @@ def _differences(
     (_, base), *others = evaluations.items()
     if not measure.is_mean:
         return []
-    found = []
+    differences = []
     for name, other in others:
         values, of_base = other.array(measure), base.array(measure)
         both = np.isfinite(values) & np.isfinite(of_base)  # AUC has no value where all documents are of one kind
         difference = test(values[both], of_base[both], higher_is_better=measure.higher_is_better)
-        found.append(Difference(name, measure, difference, difference.p))
-    corrected = significance.correct([difference.found.p for difference in found], correction)
-    return [replace(difference, corrected_p=float(p)) for difference, p in zip(found, corrected, strict=True)]
+        differences.append(Difference(name, measure, difference, difference.p))
+    corrected = significance.correct([difference.found.p for difference in differences], correction)
+    return [replace(difference, corrected_p=float(p)) for difference, p in zip(differences, corrected, strict=True)]
 
 
 BASELINE = "baseline"
@@ -183,9 +183,9 @@ class Sweep:
 
     def difference(self, point: float, measure: str | Measure) -> PairedDifference:
         """The difference to the baseline at a point."""
-        found = self.comparison.difference(self.points[point], measure)
-        assert found is not None  # noqa: S101 -- a point is never the baseline
-        return found.found
+        difference = self.comparison.difference(self.points[point], measure)
+        assert difference is not None  # noqa: S101 -- a point is never the baseline
+        return difference.found
 
 
 def sweep(
@@ -207,8 +207,7 @@ def sweep(
             raise ParameterError("measure", expected="a mean over queries, so that it has a band", found=str(measure))
     labels = {point: f"{name}={point:g}" for point in sorted(runs)}
     named = {BASELINE: baseline, **{label: runs[point] for point, label in labels.items()}}
-    found = compare(judgments, named, wanted, test=test, correction="none", unjudged=unjudged)
-    return Sweep(name, found, labels)
+    return Sweep(name, compare(judgments, named, wanted, test=test, correction="none", unjudged=unjudged), labels)
 
 
 def depth_sweep(
@@ -225,11 +224,11 @@ def depth_sweep(
     No pair is scored twice: a document's score does not depend on the depth.
     """
     runs = {float(depth): reranked_to(first, reranked, depth) for depth in depths}
-    found = sweep(judgments, first, runs, measures, name="depth", test=test)
+    swept = sweep(judgments, first, runs, measures, name="depth", test=test)
     longest = int(np.diff(first.offsets).max(initial=0))
     if max(depths) <= longest:
-        return found
-    return replace(found, note=f"the first run has at most {longest} documents a query: deeper than that is the same")
+        return swept
+    return replace(swept, note=f"the first run has at most {longest} documents a query: deeper than that is the same")
 
 
 def reranked_to(first: Run, reranked: Run, depth: int) -> Run:

@@ -112,8 +112,8 @@ def unjudged_documents(judgments: Judgments, runs: Iterable[Run], depth: int = 1
                 for rank, docno in enumerate(ranking.docnos.tolist(), 1):
                     if docno not in judgments[qid]:
                         ranks[docno] = min(rank, ranks.get(docno, rank))
-    found = {qid: tuple(sorted(ranks, key=lambda docno: (ranks[docno], docno))) for qid, ranks in best.items()}
-    return {qid: docnos for qid, docnos in found.items() if docnos}
+    unjudged = {qid: tuple(sorted(ranks, key=lambda docno: (ranks[docno], docno))) for qid, ranks in best.items()}
+    return {qid: docnos for qid, docnos in unjudged.items() if docnos}
 
 
 def write_study(
@@ -203,10 +203,10 @@ class Evaluation:
 
     def mean_bounds(self, measure: str | Measure) -> tuple[float, float]:
         """The worst and best mean that judging the unjudged documents could lead to (with unjudged="bounds")."""
-        found = self.bounds.get(self._asked(measure))
-        if found is None:
+        bounds = self.bounds.get(self._asked(measure))
+        if bounds is None:
             raise ParameterError("unjudged", expected="'bounds' for worst and best cases", found=self.unjudged)
-        return found.worst_mean, found.best_mean
+        return bounds.worst_mean, bounds.best_mean
 
     def _asked(self, measure: str | Measure) -> Measure:
         wanted = parse_measure(measure)

@@ -168,10 +168,10 @@ def join(judgments: Judgments, run: Run, pool: Pool | None = None, name: str | N
     for place, (qid, of_query) in enumerate(judgments.items()):
         start, end = spans.get(qid, (0, 0))
         retrieved[place] = end - start
-        found = _find(run.docnos[start:end], of_query) if end > start else []
-        hits.extend(start + at for at, _ in found)
-        grades.extend(grade for _, grade in found)
-        places.append(len(found))
+        judged = _find(run.docnos[start:end], of_query) if end > start else []
+        hits.extend(start + at for at, _ in judged)
+        grades.extend(grade for _, grade in judged)
+        places.append(len(judged))
     query = np.repeat(np.arange(len(qids), dtype=np.int64), places)
     at = np.array(hits, dtype=np.int64)
     starts = np.array([spans.get(qid, (0, 0))[0] for qid in qids], dtype=np.int64)
@@ -191,10 +191,9 @@ def join(judgments: Judgments, run: Run, pool: Pool | None = None, name: str | N
 def _find(docnos: Strings, grades: Mapping[str, int]) -> list[tuple[int, int]]:
     """Place and grade of the judged documents of one ranking, in its order."""
     if len(grades) > FEW:
-        looked_up = enumerate(map(grades.get, docnos.tolist()))
-        return [(at, grade) for at, grade in looked_up if grade is not None]
+        return [(at, grade) for at, grade in enumerate(map(grades.get, docnos.tolist())) if grade is not None]
     places = ((np.flatnonzero(docnos == docno), grade) for docno, grade in grades.items())
-    return sorted((int(at), grade) for found, grade in places for at in found)
+    return sorted((int(at), grade) for positions, grade in places for at in positions)
 
 
 def _some(qids: tuple[str, ...]) -> str:

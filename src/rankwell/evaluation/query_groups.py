@@ -246,8 +246,8 @@ def by_length(texts: Mapping[str, str], *, starts: Sequence[int] = LENGTHS, quan
 def by_answer_type(texts: Mapping[str, str], overrides: Mapping[str, AnswerType | None] | None = None) -> Groups:
     """Query ids by answer type, in the order of `AnswerType`; those without a type come last."""
     types = answer_types(texts, overrides)
-    groups = {kind.value: tuple(qid for qid, found in types.items() if found is kind) for kind in AnswerType}
-    groups[UNCLASSIFIED] = tuple(qid for qid, found in types.items() if found is None)
+    groups = {kind.value: tuple(qid for qid, known in types.items() if known is kind) for kind in AnswerType}
+    groups[UNCLASSIFIED] = tuple(qid for qid, known in types.items() if known is None)
     return _without_empty(groups)
 
 

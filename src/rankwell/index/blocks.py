@@ -155,11 +155,11 @@ class BlockFile:
         _check_header(path, self.bytes, kind)
         if size is not None and size != self.size:
             raise RankwellError(f"{path}: damaged: expected {size} bytes, found {self.size}")
-        where, length, text, found = self._trailer()
-        if checksum is not None and checksum != found:
+        where, length, text, stored = self._trailer()
+        if checksum is not None and checksum != stored:
             raise RankwellError(f"{path}: damaged: expected the file that was committed, found another one")
         directory = self.bytes[where : where + length].tobytes()
-        if zlib.crc32(directory) != found:
+        if zlib.crc32(directory) != stored:
             raise RankwellError(f"{path}: damaged: the directory's checksum does not fit")
         listed = orjson.loads(directory[:text])
         self.facts: dict[str, Any] = listed["facts"]
@@ -224,9 +224,9 @@ def _check_header(path: Path, data: Array, kind: str) -> None:
         raise RankwellError(
             f"{path}: written by a newer Rankwell (format {version}, this one reads {VERSION}): please update"
         )
-    found = name.rstrip(b"\0").decode("ascii", "replace")
-    if version != VERSION or found != kind:
-        raise RankwellError(f"{path}: expected a file of kind {kind!r}, found {found!r} (format {version})")
+    actual = name.rstrip(b"\0").decode("ascii", "replace")
+    if version != VERSION or actual != kind:
+        raise RankwellError(f"{path}: expected a file of kind {kind!r}, found {actual!r} (format {version})")
 
 
 MOST_BYTES = 1 << 32
@@ -290,10 +290,10 @@ class Texts:
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
-            found = self.encoded(middle)
-            if found == wanted:
+            candidate = self.encoded(middle)
+            if candidate == wanted:
                 return middle
-            if (found < wanted) != descending:
+            if (candidate < wanted) != descending:
                 low = middle + 1
             else:
                 high = middle

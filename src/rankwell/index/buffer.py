@@ -70,15 +70,15 @@ class Vocabulary:
 
     def numbers(self) -> Array:
         """The term numbers of all words since the last call, in order; NO_TERM for words without a term."""
-        found = np.fromiter(map(self._number, self._waiting), dtype=np.int32, count=len(self._waiting))
+        numbers = np.fromiter(map(self._number, self._waiting), dtype=np.int32, count=len(self._waiting))
         self._waiting.clear()
-        return found
+        return numbers
 
     def occurrences(self, text: str) -> tuple[Array, Array]:
         """The term numbers of a text at once, without words that have no term, and their positions."""
-        found = self.analyzer.positions(text)
-        numbers = np.fromiter((self.terms[term] for term, *_ in found), dtype=np.int32, count=len(found))
-        return numbers, np.fromiter((place for _, place, *_ in found), dtype=np.uint32, count=len(found))
+        occurrences = self.analyzer.positions(text)
+        numbers = np.fromiter((self.terms[term] for term, *_ in occurrences), dtype=np.int32, count=len(occurrences))
+        return numbers, np.fromiter((place for _, place, *_ in occurrences), dtype=np.uint32, count=len(occurrences))
 
 
 # Words that wait for their numbers: enough to make counting cheap, few enough to stay in the cache.
@@ -180,7 +180,7 @@ class Buffer:
                 columns[3].append(self._places_of(part)[kept])
             else:
                 columns[2].append(self._counts[part][kept])
-        terms, documents, counts, places = (_joined(parts) for parts in columns)
+        terms, documents, counts, places = (np.concatenate([np.zeros(0, dtype=np.uint32), *parts]) for parts in columns)
         if not self._positions:
             return Triples(terms, documents, counts), None
         return _with_positions(terms, documents, places)
@@ -199,10 +199,6 @@ class Buffer:
             self._places = [np.concatenate(self._places)]
         start = sum(map(len, self._keys[:part]))
         return self._places[0][start : start + len(self._keys[part])]
-
-
-def _joined(parts: list[Array]) -> Array:
-    return np.concatenate([np.zeros(0, dtype=np.uint32), *parts])
 
 
 def _with_positions(terms: Array, documents: Array, places: Array) -> tuple[Triples, Array]:

@@ -54,8 +54,8 @@ class ImpactTable:
         seeds = np.zeros((len(fresh), len(RANKS)))
         ranks = np.array(RANKS, dtype=np.int64)
         self._kernels.prepare(self._arrays, lines, self._model, self._segment.windows, self.impacts, ranks, tops, seeds)
-        found = zip(fresh, places, tops.tolist(), (seeds / FULL).tolist(), strict=True)
-        for (number, _), place, top, reached in found:
+        prepared = zip(fresh, places, tops.tolist(), (seeds / FULL).tolist(), strict=True)
+        for (number, _), place, top, reached in prepared:
             self._known[number] = (*place, top), [*reached, 0.0]  # nothing is known beyond the last rank
 
     def lines(self, queries: Sequence[QueryLines], k: int) -> Lines:
@@ -142,21 +142,21 @@ class Compiled:
         jobs: list[Job] = [partial(run, part, table) for part in _parts(pruned, threads)]
         jobs += [partial(run, part, None) for part in _parts(others, threads)]
         out = [NOTHING] * len(plans)
-        for found in _done(jobs, threads):
-            for query, result in found:
+        for results in _done(jobs, threads):
+            for query, result in results:
                 out[query] = result
         return out
 
     def _lines(self, plan: Plan, *, every: bool) -> QueryLines:
         """A query's lists in this segment; none where a required term is missing."""
-        found = [(line, number) for line in plan.lines if (number := line.lists[self._place]) is not None]
-        if every and len({line.group for line, _ in found}) < plan.groups:
+        lines = [(line, number) for line in plan.lines if (number := line.lists[self._place]) is not None]
+        if every and len({line.group for line, _ in lines}) < plan.groups:
             return []
-        for _, number in found:
+        for _, number in lines:
             if number not in self._checked:
                 self._segment.check_list(number)
                 self._checked.add(number)
-        return found
+        return lines
 
     def _table(self, setting: Setting, model: KernelModel, lines: QueryLines) -> ImpactTable:
         """The impacts for these parameters, computed for at least these lists."""

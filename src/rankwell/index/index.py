@@ -137,15 +137,15 @@ class Index(SearchIndex):
 
     def statistics(self, term: str, field: str = COMBINED) -> TermStatistics:
         """The number of live documents with a term, and its posting lists."""
-        found = self._statistics.get((term, field))
-        if found is None:
+        statistics = self._statistics.get((term, field))
+        if statistics is None:
             if len(self._statistics) >= MOST_REMEMBERED:
                 self._statistics.clear()
             lists = tuple(segment.list_of(term, field) for segment in self._segments)
             pairs = zip(self._segments, lists, strict=True)
             documents = sum(segment.live_count(number) for segment, number in pairs if number is not None)
-            found = self._statistics[term, field] = TermStatistics(lists, documents)
-        return found
+            statistics = self._statistics[term, field] = TermStatistics(lists, documents)
+        return statistics
 
     @cached_property
     def average_lengths(self) -> Mapping[str, float]:
@@ -169,9 +169,9 @@ class Index(SearchIndex):
         places = zip(self._segments, self._bases, self.statistics(term, field).lists, strict=True)
         for segment, base, number in places:
             if number is not None:
-                found, counts = segment.documents_of(number), segment.frequencies_of(number)
-                alive = slice(None) if segment.dead is None else ~segment.dead[found]
-                documents.append(found[alive] + base)
+                numbers, counts = segment.documents_of(number), segment.frequencies_of(number)
+                alive = slice(None) if segment.dead is None else ~segment.dead[numbers]
+                documents.append(numbers[alive] + base)
                 frequencies.append(counts[alive].astype(np.int64))
         return np.concatenate(documents), np.concatenate(frequencies)
 
@@ -207,12 +207,12 @@ class Index(SearchIndex):
         """The ids of documents by their numbers."""
         if len(self._segments) == 1:
             return self._segments[0].docnos.some(documents)
-        found = strings([""] * len(documents))
+        docnos = strings([""] * len(documents))
         of = np.searchsorted(self._bases, documents, side="right") - 1
         for place, (segment, base) in enumerate(zip(self._segments, self._bases, strict=True)):
             if (of == place).any():
-                found[of == place] = segment.docnos.some(documents[of == place] - base)
-        return found
+                docnos[of == place] = segment.docnos.some(documents[of == place] - base)
+        return docnos
 
     def first_ids(self, among: Mask, count: int) -> Integers:
         """The first `count` of these documents by the tie rule: by id, descending."""
@@ -252,10 +252,10 @@ class Index(SearchIndex):
     def last_commit(self) -> object:
         """A mark that changes with every commit in this folder: the manifest is replaced, never written in place."""
         try:
-            found = (self.path / NAME).stat()
+            status = (self.path / NAME).stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_ino, found.st_size
+        return status.st_mtime_ns, status.st_ino, status.st_size
 
     def verify(self) -> None:
         """Check every byte of all files of this commit; raise for the first damaged one."""

@@ -20,8 +20,8 @@ SCHEMES = Plugins(
 
 def scheme_of(address: Path | str) -> str | None:
     """The scheme of an address (`clickhouse` of `clickhouse://host/papers`); None for a folder."""
-    found = SCHEME.match(address) if isinstance(address, str) else None
-    return found[1].lower() if found else None
+    match = SCHEME.match(address) if isinstance(address, str) else None
+    return match[1].lower() if match else None
 
 
 def open_index(address: Path | str) -> SearchIndex:

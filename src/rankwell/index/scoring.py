@@ -123,8 +123,8 @@ def planned(
     lines = []
     for group, (term, boost) in enumerate(terms.items()):
         for field, field_weight in fields.items():
-            found = statistics(term, field)
-            if found.documents:
-                weight = boost * field_weight * idf(documents, found.documents) * (scoring.k1 + 1)
-                lines.append(QueryLine(group, field, weight, found.lists))
+            of_term = statistics(term, field)
+            if of_term.documents:
+                weight = boost * field_weight * idf(documents, of_term.documents) * (scoring.k1 + 1)
+                lines.append(QueryLine(group, field, weight, of_term.lists))
     return Plan(lines, len(terms))

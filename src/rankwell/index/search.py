@@ -83,20 +83,20 @@ class IndexSearch:
         plans = [planned(of_query, scoring, len(index), index.statistics) for of_query in terms]
         k = min(k, max(1, len(index)))
         scanned = not is_loaded() and (kernels.reserved or self._work(plans) < WORTH_LOADING)
-        averages, found = index.average_lengths, dict[int, list[Found]]()
+        averages, by_segment = index.average_lengths, dict[int, list[Found]]()
         thresholds = np.zeros(len(plans), dtype=np.float32)
         # The largest segment comes first: its scores are the thresholds for the others.
         for place, segment in sorted(enumerate(self._segments), key=lambda pair: -pair[1].documents):
             mask = self._allowed(place, allowed)
             if scanned:
-                found[place] = [scan(segment, place, plan, scoring, averages, allowed=mask, k=k) for plan in plans]
+                by_segment[place] = [scan(segment, place, plan, scoring, averages, allowed=mask, k=k) for plan in plans]
                 continue
-            found[place] = self._compiled[place].search(
+            by_segment[place] = self._compiled[place].search(
                 plans, k, scoring, averages, mask=mask, thresholds=thresholds, prune=prune, threads=threads
             )
-            if len(found) < len(self._segments):
-                _raise_thresholds(thresholds, found, k)
-        of_segments = [found[place] for place in range(len(self._segments))]
+            if len(by_segment) < len(self._segments):
+                _raise_thresholds(thresholds, by_segment, k)
+        of_segments = [by_segment[place] for place in range(len(self._segments))]
         return gathered(of_segments or [[NOTHING] * len(plans)], self._bases, k, index)
 
     def _allowed(self, place: int, allowed: Array | None) -> Array | None:
@@ -119,10 +119,10 @@ class IndexSearch:
         return postings + len(plans) * sum(segment.documents for segment in self._segments) // PER_POSTING
 
 
-def _raise_thresholds(thresholds: Array, found: Mapping[int, Sequence[Found]], k: int) -> None:
+def _raise_thresholds(thresholds: Array, by_segment: Mapping[int, Sequence[Found]], k: int) -> None:
     """Raise the thresholds to the k-th best score of each query so far, where there are k."""
     for query in range(len(thresholds)):
-        scores = np.concatenate([part[query][1] for part in found.values()])
+        scores = np.concatenate([part[query][1] for part in by_segment.values()])
         if len(scores) >= k:
             thresholds[query] = np.partition(scores, len(scores) - k)[len(scores) - k]
 
@@ -133,17 +133,17 @@ WIDE = np.int64(1 << 32)
 def holding_phrase(segment: Segment, field: str, occurrences: Sequence[tuple[str, int, int, int]]) -> Array:
     """The documents of a segment with these terms in a field, at the same distances."""
     nothing = np.zeros(0, dtype=np.int64)
-    found: Array | None = None
+    starts: Array | None = None
     for term, position, *_ in occurrences:
         number = segment.list_of(term, field)
         if number is None:
             return nothing
         # Document and start of the phrase in one number, so that sets of them can be intersected.
         begins = _places(segment, number) - position
-        found = begins if found is None else np.intersect1d(found, begins, assume_unique=True)
-        if not len(found):
+        starts = begins if starts is None else np.intersect1d(starts, begins, assume_unique=True)
+        if not len(starts):
             return nothing
-    return nothing if found is None else np.unique(found // WIDE)
+    return nothing if starts is None else np.unique(starts // WIDE)
 
 
 def _places(segment: Segment, number: int) -> Array:
@@ -184,10 +184,10 @@ def contenders(documents: Array, scores: Array, k: int) -> Found:
     return documents[order], scores[order]
 
 
-def _hits(found: Sequence[Found], index: Index) -> Hits:
-    offsets = np.array([0, *accumulate(len(documents) for documents, _ in found)], dtype=np.int64)
-    if len(found) == 1:
-        return Hits(offsets, *found[0], index)
-    documents = np.concatenate([np.zeros(0, dtype=np.int64), *(documents for documents, _ in found)])
-    scores = np.concatenate([np.zeros(0, dtype=np.float32), *(scores for _, scores in found)])
+def _hits(rankings: Sequence[Found], index: Index) -> Hits:
+    offsets = np.array([0, *accumulate(len(documents) for documents, _ in rankings)], dtype=np.int64)
+    if len(rankings) == 1:
+        return Hits(offsets, *rankings[0], index)
+    documents = np.concatenate([np.zeros(0, dtype=np.int64), *(documents for documents, _ in rankings)])
+    scores = np.concatenate([np.zeros(0, dtype=np.float32), *(scores for _, scores in rankings)])
     return Hits(offsets, documents, scores, index)

@@ -53,8 +53,7 @@ class Segment:
         """Mask of the deleted documents; None where there are none."""
         if self.dead_file is None:
             return None
-        bits = self.dead_file[DEAD].all()
-        return np.unpackbits(bits, count=self.documents).astype(bool)
+        return np.unpackbits(self.dead_file[DEAD].all(), count=self.documents).astype(bool)
 
     def alive(self) -> Array:
         """Mask of the documents that are not deleted."""
@@ -94,8 +93,7 @@ class Segment:
             return self.file["docs32"].part(place.documents, place.documents + place.size).astype(np.int64)
         low = self.file["docs16"].part(place.documents, place.documents + place.size)
         ends = self.directory_of(place.row).astype(np.int64)
-        window = np.repeat(np.arange(self.windows), ends[1:] - ends[:-1])
-        return window * WINDOW + low
+        return np.repeat(np.arange(self.windows), np.diff(ends)) * WINDOW + low
 
     def directory_of(self, row: int) -> Array:
         """The start of each window of a frequent list."""

@@ -239,8 +239,8 @@ class IndexWriter:
         for name in names or list(self._segments):
             segment = self._segments[name]
             if len(docnos) * FEW < segment.documents:
-                found = [segment.docnos.find(docno, descending=True) for docno in docnos]
-                numbers = [number for number in found if number is not None]
+                looked_up = [segment.docnos.find(docno, descending=True) for docno in docnos]
+                numbers = [number for number in looked_up if number is not None]
             else:
                 numbers = [number for number, docno in enumerate(segment.docnos.all()) if docno in docnos]
             alive = segment.alive()

@@ -205,7 +205,7 @@ def assessors(grades: Grades, thresholds: Mapping[str, int]) -> list[Assessor]:
         by_assessor.setdefault(row.assessor, []).append(row)
         if row.grade is not None:
             by_passage.setdefault((row.qid, row.docno), {})[row.assessor] = row.grade
-    found = []
+    everyone = []
     for name, rows in by_assessor.items():
         beside = [  # own grade, and the others'
             (row.grade, tuple(grade for other, grade in by_passage[row.qid, row.docno].items() if other != name))
@@ -223,8 +223,8 @@ def assessors(grades: Grades, thresholds: Mapping[str, int]) -> list[Assessor]:
             lean=fmean(own - fmean(others) for own, others in shared) if shared else None,
             seconds=_quartiles([row.seconds for row in rows if row.seconds is not None]),
         )
-        found.append(assessor)
-    return sorted(found, key=lambda assessor: (-assessor.graded, assessor.id))
+        everyone.append(assessor)
+    return sorted(everyone, key=lambda assessor: (-assessor.graded, assessor.id))
 
 
 def time_per_passage(grades: Grades) -> Quartiles | None:

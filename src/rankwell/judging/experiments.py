@@ -90,17 +90,16 @@ def run_experiments(
     measured = {name: evaluate(judged, runs, BINARY_MEASURES) for name, judged in binary.items()}
     measured[GRADED] = evaluate(labels.graded, runs, graded_measures(lowest))
     baseline, *others = runs
-    found = []
+    experiments = []
     for run in runs:
         for name in labels.binary:
-            pair = measured[ORIGINAL][run], measured[name][run]
-            outcomes = _outcomes(*pair, labels.kept, test)
-            found.append(Experiment(1 if run == baseline else 2, run, ORIGINAL, name, outcomes))
+            outcomes = _outcomes(measured[ORIGINAL][run], measured[name][run], labels.kept, test)
+            experiments.append(Experiment(1 if run == baseline else 2, run, ORIGINAL, name, outcomes))
     for number, (name, of_runs) in enumerate(measured.items(), 3):
         for other in others:
             outcomes = _outcomes(of_runs[baseline], of_runs[other], labels.kept, test)
-            found.append(Experiment(number, f"{name} labels", baseline, other, outcomes))
-    return Experiments(tuple(found), len(labels.kept), tuple(_notes(labels, measured[GRADED])), measured)
+            experiments.append(Experiment(number, f"{name} labels", baseline, other, outcomes))
+    return Experiments(tuple(experiments), len(labels.kept), tuple(_notes(labels, measured[GRADED])), measured)
 
 
 def _check(labels: Labels, runs: Mapping[str, Run]) -> None:
@@ -138,11 +137,11 @@ def _notes(labels: Labels, evaluations: Mapping[str, Evaluation]) -> Iterator[st
     few = too_few_queries(len(labels.kept))
     if few:
         yield few
-    for run, found in evaluations.items():
-        if found.missing:
-            yield f"{run} lacks {len(found.missing)} of {found.queries} queries, which count with the worst value"
-        if found.judged_share < 1 - MANY_UNJUDGED:
+    for run, of_run in evaluations.items():
+        if of_run.missing:
+            yield f"{run} lacks {len(of_run.missing)} of {of_run.queries} queries, which count with the worst value"
+        if of_run.judged_share < 1 - MANY_UNJUDGED:
             yield (
-                f"{1 - found.judged_share:.0%} of the top 10 of {run} were never judged and count as not relevant: "
+                f"{1 - of_run.judged_share:.0%} of the top 10 of {run} were never judged and count as not relevant: "
                 "a run that the pool was not made of is worth more than it seems"
             )

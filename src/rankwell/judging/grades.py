@@ -137,11 +137,11 @@ def _places(path: Path, names: list[str], number: int = 1) -> dict[str, str]:
     """The file's name of each of our columns."""
     by_lower = {name.lower(): name for name in reversed(names)}
     known = {column: next((name for name in of.names if name in by_lower), None) for column, of in COLUMNS.items()}
-    found = {column: by_lower[name] for column, name in known.items() if name is not None}
-    if any(column not in found for column in NEEDED):
+    places = {column: by_lower[name] for column, name in known.items() if name is not None}
+    if any(column not in places for column in NEEDED):
         expected = f"a table with the columns {', '.join(NEEDED)} (and perhaps seconds, english)"
         raise FormatError(path, number, expected=expected, found=Phrase(", ".join(names) or "nothing"))
-    return found
+    return places
 
 
 def _rows(path: Path, reading: Reading, delimiter: str, places: Mapping[str, str]) -> Iterator[tuple[int, GivenGrade]]:
@@ -153,12 +153,12 @@ def _rows(path: Path, reading: Reading, delimiter: str, places: Mapping[str, str
 def _objects(path: Path, reading: Reading) -> Iterator[tuple[int, GivenGrade]]:
     """The objects of a JSON file, numbered from 1."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8-sig"))
+        rows = json.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise FormatError(path, 1, expected=OBJECTS, found=Phrase(f"no JSON: {error}")) from error
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise FormatError(path, 1, expected=OBJECTS, found=Phrase("another kind of JSON"))
-    for number, row in enumerate(found, 1):
+    for number, row in enumerate(rows, 1):
         values = {column: row[name] for column, name in _places(path, list(row), number).items()}
         texts = {column: "" if value is None else str(value).strip() for column, value in values.items()}
         yield from _checked(path, reading, number, texts)
@@ -172,8 +172,7 @@ def _checked(path: Path, reading: Reading, number: int, texts: Mapping[str, str]
         try:
             values.append(column.read(text))
         except ValueError:
-            problem = FormatError(path, number, expected=f"{column.expected} as {name}", found=text)
-            reading.problems.add(problem)
+            reading.report(path, number, f"{column.expected} as {name}", text)
             return
     yield number, GivenGrade(*values)
 
@@ -187,8 +186,7 @@ def _once(path: Path, rows: Iterator[tuple[int, GivenGrade]], reading: Reading) 
             yield row
         else:
             expected = "one answer of an assessor on a query's passage"
-            found = Phrase(f"another, after that in line {first}")
-            reading.problems.add(FormatError(path, number, expected=expected, found=found))
+            reading.report(path, number, expected, Phrase(f"another, after that in line {first}"))
 
 
 SQLITE = "SQLite format 3\x00"  # how its files begin

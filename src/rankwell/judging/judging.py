@@ -309,10 +309,10 @@ def _first_open(session: Session, assessor: AssessorRow) -> AssignmentRow | None
 
 def _assignment(session: Session, assessor: AssessorRow, number: int, *, lock: bool = False) -> AssignmentRow:
     wanted = _mine(assessor).where(AssignmentRow.id == number)
-    found = session.scalars(wanted.with_for_update() if lock else wanted).first()
-    if found is None:
+    assignment = session.scalars(wanted.with_for_update() if lock else wanted).first()
+    if assignment is None:
         raise NotThereError(f"assignment: expected one that you are working on, found {number}")
-    return found
+    return assignment
 
 
 def _answers(session: Session, assignment: int) -> dict[int, Answer]:

@@ -201,13 +201,13 @@ def make_labels(
     if given < rules.lowest:
         expected = f"none below {rules.lowest}, the lowest of the scale (`lowest` says another)"
         raise ParameterError("grades", expected=expected, found=given)
-    found = panels(counted, rules.complete)
+    by_query = panels(counted, rules.complete)
     strictest = max(rules.thresholds.values())
     fates = {
         qid: why_left_out(panel, known.get(qid, {}), rules.assessors, strictest if confirmed else None)
-        for qid, panel in found.items()
+        for qid, panel in by_query.items()
     }
-    kept = {qid: panel for qid, panel in found.items() if fates[qid] == KEPT}
+    kept = {qid: panel for qid, panel in by_query.items() if fates[qid] == KEPT}
     binary = {
         name: _judgments(kept, known, partial(majority, threshold=threshold))
         for name, threshold in rules.thresholds.items()

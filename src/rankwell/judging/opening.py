@@ -27,8 +27,7 @@ def strata(run: Run, judgments: Judgments) -> dict[str, str]:
     best: dict[str, int] = {}
     for qid, ranking in run.rankings():
         relevant = set(judgments.relevant(qid))
-        ranks = (rank for rank, docno in enumerate(ranking.docnos.tolist(), 1) if docno in relevant)
-        first = next(ranks, None)
+        first = next((rank for rank, docno in enumerate(ranking.docnos.tolist(), 1) if docno in relevant), None)
         if first is not None:
             best[qid] = first
     return {qid: stratum_of(best.get(qid)) for qid in judgments if judgments.relevant(qid)}
@@ -163,16 +162,16 @@ def _query_texts(file: StudyFile, pool: Iterable[str]) -> dict[str, str]:
 def _passages(
     source: str, documents: Iterable[Document], wanted: frozenset[str], fields: Sequence[str]
 ) -> dict[str, dict[str, str]]:
-    found = {}
+    passages = {}
     for document in documents:
         chosen = fields or tuple(document.fields)
-        found[document.id] = {name: document.fields[name] for name in chosen if name in document.fields}
-    missing = sorted(wanted - set(found))
+        passages[document.id] = {name: document.fields[name] for name in chosen if name in document.fields}
+    missing = sorted(wanted - set(passages))
     if missing:
         raise RankwellError(f"{source}: expected the {len(wanted):,} passages of the pool, found no {_some(missing)}")
-    if not any(any(texts.values()) for texts in found.values()):
+    if not any(any(texts.values()) for texts in passages.values()):
         raise RankwellError(f"{source}: expected texts in {', '.join(fields) or 'the passages'}, found none")
-    return found
+    return passages
 
 
 def _some(ids: list[str]) -> str:

@@ -42,26 +42,25 @@ def labels_table(labels: Labels, thresholds: Mapping[str, int], lowest: int) -> 
 
 def fates_table(labels: Labels) -> Table:
     """Number of assessed queries that were kept or left out, by reason."""
-    counts = Counter(labels.fates.values())
-    rows: list[list[Cell]] = [[fate, count] for fate, count in counts.most_common()]
+    rows: list[list[Cell]] = [[fate, count] for fate, count in Counter(labels.fates.values()).most_common()]
     return Table("Assessed queries", [Column("what became of them", "left"), Column("queries")], rows)
 
 
-def agreement_table(found: Agreement) -> Table:
+def agreement_table(agreement: Agreement) -> Table:
     """Every measure of agreement with its interval."""
     columns = [
         *(Column("of", "left"), Column("measure", "left"), Column("value", digits=DIGITS)),
         *(Column("from", digits=DIGITS), Column("to", digits=DIGITS), Column("passages"), Column("grades")),
     ]
     rows: list[list[Cell]] = [
-        [one.about, one.measure, one.value, one.low, one.high, one.passages, one.grades] for one in found.figures
+        [one.about, one.measure, one.value, one.low, one.high, one.passages, one.grades] for one in agreement.figures
     ]
     return Table("Agreement, 95% intervals", columns, rows)
 
 
-def assessors_table(found: Agreement) -> Table:
+def assessors_table(agreement: Agreement) -> Table:
     """A row for each assessor, and one for all together."""
-    names = tuple(found.assessors[0].accord) if found.assessors else ()
+    names = tuple(agreement.assessors[0].accord) if agreement.assessors else ()
     columns = [
         *(Column("assessor", "left"), Column("English"), Column("queries"), Column("graded"), Column("can't tell")),
         *(Column(f"with majority, {name}", digits=2) for name in names),
@@ -69,13 +68,13 @@ def assessors_table(found: Agreement) -> Table:
         *(Column("25% under", digits=1), Column("25% over", digits=1)),
     ]
     rows: list[list[Cell]] = []
-    for one in found.assessors:
+    for one in agreement.assessors:
         shares = (accord.share for accord in one.accord.values())
         counts = (one.english, one.queries, one.graded, one.cannot_tell)
         rows.append([one.id, *counts, *shares, one.lean, *_times(one.seconds)])
     if rows:
-        graded, unsure = (sum(getattr(one, name) for one in found.assessors) for name in ("graded", "cannot_tell"))
-        rows.append(["all", None, None, graded, unsure, *([None] * (len(names) + 1)), *_times(found.seconds)])
+        graded, unsure = (sum(getattr(one, name) for one in agreement.assessors) for name in ("graded", "cannot_tell"))
+        rows.append(["all", None, None, graded, unsure, *([None] * (len(names) + 1)), *_times(agreement.seconds)])
     return Table("Assessors", columns, rows)
 
 
@@ -129,9 +128,9 @@ def _relevant(judged: Judgments, rel: int) -> list[Cell]:
 
 
 def _outcome_row(outcome: ExperimentOutcome, marks: str) -> list[Cell]:
-    found = outcome.found
-    means = (outcome.first, outcome.second, found.mean)
-    return [str(outcome.measure), *means, *found.interval, found.p, mark(marks).of(found.p)]
+    difference = outcome.found
+    means = (outcome.first, outcome.second, difference.mean)
+    return [str(outcome.measure), *means, *difference.interval, difference.p, mark(marks).of(difference.p)]
 
 
 CANNOT_TELL = "can't tell"
@@ -223,8 +222,8 @@ def _picture(experiments: Experiments, labels: str, groups: Groups, title: str) 
     measure = parse_measure(SHOWN)
     labelled = [f"{name} ({len(members)})" for name, members in groups.items()]
     series = {}
-    for run, found in experiments.measured[labels].items():
-        values = found.per_query(measure)
+    for run, evaluation in experiments.measured[labels].items():
+        values = evaluation.per_query(measure)
         series[run] = [float(np.mean([values[qid] for qid in members])) for members in groups.values()]
     return bars(labelled, series, title=title, x=f"{SHOWN} (queries in brackets)", digits=3)
 
@@ -248,25 +247,25 @@ class Assessment:
     texts: Mapping[str, str] = field(default_factory=dict)  # of the queries, for the results by kind of query
 
 
-def assessment_page(found: Assessment, title: str, *, marks: str = "stars", command: str | None = None) -> Page:
+def assessment_page(assessment: Assessment, title: str, *, marks: str = "stars", command: str | None = None) -> Page:
     """The report as a page: the verdict first, then labels, agreement, assessors and experiments."""
-    pictures = assessment_pictures(found.grades, found.labels)
+    pictures = assessment_pictures(assessment.grades, assessment.labels)
     parts: list[Part] = [
-        *(_verdict(found.experiments, marks) if found.experiments else []),
+        *(_verdict(assessment.experiments, marks) if assessment.experiments else []),
         Heading("Labels"),
-        Text(_rules(found.rules)),
-        TablePart(labels_table(found.labels, found.rules.thresholds, found.rules.lowest)),
-        TablePart(fates_table(found.labels)),
+        Text(_rules(assessment.rules)),
+        TablePart(labels_table(assessment.labels, assessment.rules.thresholds, assessment.rules.lowest)),
+        TablePart(fates_table(assessment.labels)),
         *_shown(pictures, "relevant-passages", "grades-per-query", "grades"),
         Heading("Agreement"),
         Text(ABOUT_AGREEMENT),
-        TablePart(agreement_table(found.agreement)),
-        *map(Note, found.agreement.warnings()),
+        TablePart(agreement_table(assessment.agreement)),
+        *map(Note, assessment.agreement.warnings()),
         Heading("Assessors"),
-        TablePart(assessors_table(found.agreement)),
+        TablePart(assessors_table(assessment.agreement)),
         *_shown(pictures, "queries-per-assessor", "assessors-per-query", "assessors-per-kept-query", "english-levels"),
-        *(_experiments(found.experiments, marks) if found.experiments else []),
-        *(_kinds(found.experiments, found.texts) if found.experiments else []),
+        *(_experiments(assessment.experiments, marks) if assessment.experiments else []),
+        *(_kinds(assessment.experiments, assessment.texts) if assessment.experiments else []),
     ]
     return Page(title, parts, command)
 

@@ -73,10 +73,10 @@ def first_runs(index: SearchIndex, options: RankerOptions, words: str) -> Traced
     ranker.check()
     first = ranker.stages[0]
     beside = first.rankers if isinstance(first, Hybrid) else (first,)
-    found = [(type(stage).__name__, stage.apply(as_run(words))) for stage in beside]
+    runs = [(type(stage).__name__, stage.apply(as_run(words))) for stage in beside]
     if isinstance(first, Hybrid):
-        found.append(("fused", first.fusion(*(run for _, run in found)).top(options.k)))
-    return found
+        runs.append(("fused", first.fusion(*(run for _, run in runs)).top(options.k)))
+    return runs
 
 
 def explained(

@@ -149,8 +149,7 @@ class RerankOptions:
         """The re-ranker alone: a cross-encoder, or the kind that the model's folder records."""
         passages = None if self.passages is None else Passages.parse(self.passages)
         same = {**chosen(self, RerankSettings), "k": self.depth, "passages": passages}
-        settings = RerankSettings(**same, index=index, threads=self.threads, quiet=self.quiet)
-        return reranker(self.model, settings)
+        return reranker(self.model, RerankSettings(**same, index=index, threads=self.threads, quiet=self.quiet))
 
     def stage(self, index: SearchIndex) -> Stage:
         """The re-ranker, interpolated with the first stage where asked for."""

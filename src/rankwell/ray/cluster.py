@@ -85,8 +85,8 @@ class Address:
     @classmethod
     def parse(cls, text: str, threads: int | None = None, workers: int | None = None) -> Address:
         """Parse `ray`, `ray:address=127.0.0.1:6379,workers=3` or `ray://head:10001?workers=3`."""
-        found = cls._parsed(text)
-        return replace(found, threads=found.threads or threads, workers=found.workers or workers)
+        address = cls._parsed(text)
+        return replace(address, threads=address.threads or threads, workers=address.workers or workers)
 
     @contextmanager
     def connect(self) -> Iterator[Cluster]:
@@ -163,11 +163,11 @@ def places(machines: Sequence[Machine], workers: int | None = None, threads: int
     if not there:
         raise RankwellError("expected a cluster with processors for workers, found none")
     on = _shared(there, workers) if workers else {m.id: ceil(m.cores / (threads or MOST_THREADS)) for m in there}
-    found = []
+    slots = []
     for machine in there:
         count = max(1, on[machine.id]) if workers is None else on[machine.id]
-        found += [WorkerSlot(machine, min(threads or machine.cores, machine.cores // count or 1)) for _ in range(count)]
-    return found
+        slots += [WorkerSlot(machine, min(threads or machine.cores, machine.cores // count or 1)) for _ in range(count)]
+    return slots
 
 
 def _shared(machines: Sequence[Machine], workers: int) -> Mapping[str, int]:

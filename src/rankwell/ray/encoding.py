@@ -39,11 +39,11 @@ def everywhere(model: str) -> str:
 
 def check_same(what: str, here: NamedModel, expected: str) -> None:
     """Refuse a model, index or library that differs from the caller's."""
-    found = here.fingerprint()
-    if found != expected:
+    fingerprint = here.fingerprint()
+    if fingerprint != expected:
         raise RankwellError(
             f"{what}: expected the same as where the command was given (fingerprint {expected[:SHOWN]}), found another "
-            f"one ({found[:SHOWN]}): put the same files there, and install the same version of onnxruntime"
+            f"one ({fingerprint[:SHOWN]}): put the same files there, and install the same version of onnxruntime"
         )
 
 
@@ -133,12 +133,12 @@ class _RemoteModel:
 
     def _rows(self, inputs: Sequence[Any], progress: Progress) -> Floats:
         chunks = chunked(inputs, self._workers, A_THREAD)
-        found: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(chunks)
+        parts: list[Floats] = [np.zeros(0, dtype=np.float32)] * len(chunks)
         for number, (rows, cut) in self._workers.map(chunks):
-            found[number] = rows
+            parts[number] = rows
             add(self.truncated, cut)
             progress.advance(len(rows))
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
 
 class RemoteEncoder(_RemoteModel):

@@ -46,13 +46,13 @@ class RunPart(NamedTuple):
     """Some queries with their wordings, and their documents so far."""
 
     queries: list[tuple[str, dict[str, str]]]
-    found: RunColumns | None = None
+    columns: RunColumns | None = None
     documents: dict[str, Document] | None = None
 
     def run(self) -> Run:
         """The part as a run for a stage."""
         queries = Queries(Query(qid, texts) for qid, texts in self.queries)
-        return Run.of_queries(queries) if self.found is None else joined([self.found], queries, self.documents)
+        return Run.of_queries(queries) if self.columns is None else joined([self.columns], queries, self.documents)
 
     def __str__(self) -> str:
         qids = [qid for qid, _ in self.queries]
@@ -85,7 +85,7 @@ def of_run(run: Run, reranker: Reranker, queries: Queries, workers: int) -> Iter
     """A run in parts, with the document texts that a re-ranker needs for each query."""
     for asked in in_parts(run.qids, queries, workers):
         rankings = [(qid, run[qid]) for qid, _ in asked]
-        found = RunColumns(
+        columns = RunColumns(
             tuple(qid for qid, _ in rankings),
             np.array([len(ranking) for _, ranking in rankings], dtype=np.int64),
             [docno for _, ranking in rankings for docno in ranking.docnos.tolist()],
@@ -96,7 +96,7 @@ def of_run(run: Run, reranker: Reranker, queries: Queries, workers: int) -> Iter
             (*ranking.docnos[: reranker.k].tolist(), *reranker.also_reads(qid)) for qid, ranking in rankings
         )
         texts = {docno: (run.documents or {}).get(docno) for docno in dict.fromkeys(read)}
-        yield RunPart(asked, found, {docno: text for docno, text in texts.items() if text is not None})
+        yield RunPart(asked, columns, {docno: text for docno, text in texts.items() if text is not None})
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class RankTask:
 
     def stage(self, index: SearchIndex, texts: dict[str, str]) -> Stage:
         """The pipeline for queries with these texts."""
-        found = self.first.ranker(index, texts)
-        return found if self.second is None else (found >> self.second.stage(index)).top(self.k)
+        ranker = self.first.ranker(index, texts)
+        return ranker if self.second is None else (ranker >> self.second.stage(index)).top(self.k)
 
     def open(self, threads: int) -> Work:
         """Open the index and load the models; check that they are the same."""
@@ -153,13 +153,13 @@ class RankTask:
 
 def rank_on(on: On, task: RankTask, queries: Queries, progress: Progress = SILENT) -> Run:
     """Rank on the workers of a cluster; the run is the same as without."""
-    found = []
+    parts = []
     with connected(on) as cluster, cluster.workers(task) as workers:
         chunks = (RunPart(asked) for asked in in_parts(list(queries), queries, workers.count))
         for columns in in_order(workers.map(chunks)):
             progress.advance(len(columns.qids))
-            found.append(columns)
-    return joined(found, queries)
+            parts.append(columns)
+    return joined(parts, queries)
 
 
 TALLIED = ("documents", "pairs", "kept", "empty")
@@ -200,7 +200,7 @@ def rerank_queries_on(cluster: Machines, reranker: Reranker, run: Run) -> Run:
     if run.queries is None:
         raise RankwellError("re-ranking: expected a run with its queries, found one without their texts")
     with_texts = run if reranker.index is None else replace(run, documents=reranker.index.documents)
-    found = []
+    parts = []
     with (
         cluster.workers(Reranking.of(reranker)) as workers,
         Progress("re-ranking", unit="queries", total=len(run.qids), quiet=reranker.quiet) as progress,
@@ -208,8 +208,8 @@ def rerank_queries_on(cluster: Machines, reranker: Reranker, run: Run) -> Run:
         for columns, counts in in_order(workers.map(of_run(with_texts, reranker, run.queries, workers.count))):
             progress.advance(len(columns.qids))
             add(reranker.tally, counts)
-            found.append(columns)
-    return joined(found, run.queries, with_texts.documents)
+            parts.append(columns)
+    return joined(parts, run.queries, with_texts.documents)
 
 
 @dataclass(frozen=True)

@@ -283,12 +283,12 @@ class RayCrew:
     def _outcome(self, reference: Any) -> Outcome:
         del self._owner[reference]
         try:
-            found: Outcome = self._ray.get(reference)
+            outcome: Outcome = self._ray.get(reference)
         except self._ray.exceptions.OutOfMemoryError:
             return Lost(MEMORY)
         except self._ray.exceptions.RayError as error:
             return Lost(_reason(error))
-        return found
+        return outcome
 
 
 def _reason(error: Exception) -> str:

@@ -136,7 +136,7 @@ class Workers:
         """Wait for an outcome and handle it."""
         if not self.count:
             raise RankwellError(f"no worker is left: {self._last_loss}")
-        found = []
+        results = []
         happened = self._crew.wait(PATIENCE)
         if not happened and not self._ready:
             self._say("no worker is ready yet: all may be loading still, or the cluster may have no room for one now")
@@ -146,8 +146,8 @@ class Workers:
             if ticket in self._opening:
                 self._opened(self._opening.pop(ticket), outcome)
             elif ticket in self._owner:  # not of a dismissed worker
-                found += self._finished(now, ticket, outcome)
-        return found
+                results += self._finished(now, ticket, outcome)
+        return results
 
     def _opened(self, worker: str, outcome: Outcome) -> None:
         """Handle the outcome of loading a task."""

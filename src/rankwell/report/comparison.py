@@ -30,11 +30,11 @@ def difference_pictures(comparison: Comparison) -> list[Picture]:
     better = 1 if measure.higher_is_better else -1
     pictures = []
     for run, evaluation in comparison.evaluations.items():
-        found = evaluation.array(measure) - base
-        found = found[np.isfinite(found)]
-        if run != comparison.baseline and len(found):
+        by_query = evaluation.array(measure) - base
+        by_query = by_query[np.isfinite(by_query)]
+        if run != comparison.baseline and len(by_query):
             title, y = f"{run} against {comparison.baseline}", f"difference in {measure}"
-            pictures.append(differences(found, title=title, y=y, better=better))
+            pictures.append(differences(by_query, title=title, y=y, better=better))
     return pictures
 
 
@@ -60,8 +60,8 @@ def grades_on_top(comparison: Comparison, depth: int = 10) -> Picture:
     """The top k of each run by grade, unjudged documents first."""
     broken = {run: top_grades(judged, depth) for run, judged in comparison.judged.items()}
     grades = sorted(next(iter(broken.values())).grades)
-    series: dict[str, list[float]] = {"unjudged": [float(found.unjudged) for found in broken.values()]}
-    series |= {f"grade {grade}": [float(found.grades[grade]) for found in broken.values()] for grade in grades}
+    series: dict[str, list[float]] = {"unjudged": [float(top.unjudged) for top in broken.values()]}
+    series |= {f"grade {grade}": [float(top.grades[grade]) for top in broken.values()] for grade in grades}
     return stacked_bars(
         list(broken), series, title=f"Grades in the top {depth}", x="runs", y="documents", apart="unjudged"
     )
@@ -71,8 +71,8 @@ def score_pictures(comparison: Comparison, rel: int = 1) -> list[Picture]:
     """Score distributions of relevant and not relevant documents, a picture a run."""
     pictures = []
     for run, judged in comparison.judged.items():
-        found = score_distribution(judged, rel)
-        groups = {"relevant": found.relevant, "not relevant": found.not_relevant}
+        scores = score_distribution(judged, rel)
+        groups = {"relevant": scores.relevant, "not relevant": scores.not_relevant}
         if any(len(values) for values in groups.values()):
             pictures.append(spread(groups, title=f"Scores of {run}", x="score"))
     return pictures
@@ -139,9 +139,9 @@ def comparison_table(comparison: Comparison, marks: str = "stars") -> Table:
     """A row for every measure and run: mean, difference to the baseline, intervals, p-value, wins and losses."""
     bounded = bool(comparison.evaluations[comparison.baseline].bounds)
     rows = [
-        [str(measure), *_row(comparison, measure, run, marks), *(found.mean_bounds(measure) if bounded else ())]
+        [str(measure), *_row(comparison, measure, run, marks), *(evaluation.mean_bounds(measure) if bounded else ())]
         for measure in comparison.measures
-        for run, found in comparison.evaluations.items()
+        for run, evaluation in comparison.evaluations.items()
     ]
     return Table(_title(comparison), [*_words("measure"), *RUN, *(ENDS if bounded else ())], rows)
 
@@ -184,7 +184,8 @@ def evaluation_table(evaluations: Mapping[str, Evaluation]) -> Table:
     measures = next(iter(evaluations.values())).measures
     columns = [*_words("run"), *_figures(*map(str, measures)), *SUPPORT]
     rows: list[list[Cell]] = [
-        [run, *(found.mean(measure) for measure in measures), *_support(found)] for run, found in evaluations.items()
+        [run, *(evaluation.mean(measure) for measure in measures), *_support(evaluation)]
+        for run, evaluation in evaluations.items()
     ]
     return Table(f"Means{TREATED[next(iter(evaluations.values())).unjudged]}", columns, rows)
 
@@ -192,10 +193,10 @@ def evaluation_table(evaluations: Mapping[str, Evaluation]) -> Table:
 def bounds_table(evaluations: Mapping[str, Evaluation]) -> Table:
     """Bounds of each mean over all possible grades of the unjudged documents."""
     rows: list[list[Cell]] = []
-    for run, found in evaluations.items():
-        for measure in found.measures:
-            worst, best = found.mean_bounds(measure)
-            rows.append([run, str(measure), worst, found.mean(measure), best, *_support(found)])
+    for run, evaluation in evaluations.items():
+        for measure in evaluation.measures:
+            worst, best = evaluation.mean_bounds(measure)
+            rows.append([run, str(measure), worst, evaluation.mean(measure), best, *_support(evaluation)])
     return Table(COULD_BE, [*_words("run"), *BOUNDS, *SUPPORT], rows)
 
 
@@ -203,9 +204,9 @@ def per_query_bounds_table(evaluations: Mapping[str, Evaluation]) -> Table:
     """Bounds of every query's value."""
     rows: list[list[Cell]] = []
     for place, qid in enumerate(next(iter(evaluations.values())).qids):
-        for run, found in evaluations.items():
-            for measure, ends in found.bounds.items():
-                middle = float(found.array(measure)[place])
+        for run, evaluation in evaluations.items():
+            for measure, ends in evaluation.bounds.items():
+                middle = float(evaluation.array(measure)[place])
                 rows.append([qid, run, str(measure), float(ends.worst[place]), middle, float(ends.best[place])])
     return Table(COULD_BE, [*_words("query", "run"), *BOUNDS], rows)
 
@@ -215,9 +216,9 @@ def per_query_table(evaluations: Mapping[str, Evaluation]) -> Table:
     measures = next(iter(evaluations.values())).measures
     columns = [*_words("query", "run"), *_figures(*map(str, measures))]
     rows: list[list[Cell]] = [
-        [qid, run, *(float(found.array(measure)[place]) for measure in measures)]
+        [qid, run, *(float(evaluation.array(measure)[place]) for measure in measures)]
         for place, qid in enumerate(next(iter(evaluations.values())).qids)
-        for run, found in evaluations.items()
+        for run, evaluation in evaluations.items()
     ]
     return Table(f"Per query{TREATED[next(iter(evaluations.values())).unjudged]}", columns, rows)
 
@@ -227,8 +228,8 @@ def _title(comparison: Comparison) -> str:
     return f"Compared with {comparison.baseline}, {comparison.test.level:.0%} intervals{treated}"
 
 
-def _support(found: Evaluation) -> tuple[Cell, ...]:
-    return (found.judged_share, found.unjudged_on_top, found.queries)
+def _support(evaluation: Evaluation) -> tuple[Cell, ...]:
+    return (evaluation.judged_share, evaluation.unjudged_on_top, evaluation.queries)
 
 
 def _row(comparison: Comparison, measure: Measure, run: str, marks: str) -> list[Cell]:
@@ -242,10 +243,10 @@ def _row(comparison: Comparison, measure: Measure, run: str, marks: str) -> list
         cells += [None if base is None else mean - base, None, None, None, "", None, "-"]
     else:
         queries = difference.found.queries
-        found, p = difference.found, difference.corrected_p
-        record = f"{found.wins}/{found.ties}/{found.losses}"
-        ends = (found.interval.low, found.interval.high)
-        cells += [found.mean, *ends, p, mark(marks).of(p), found.effect_size, record]
+        tested, p = difference.found, difference.corrected_p
+        record = f"{tested.wins}/{tested.ties}/{tested.losses}"
+        ends = (tested.interval.low, tested.interval.high)
+        cells += [tested.mean, *ends, p, mark(marks).of(p), tested.effect_size, record]
     return [*cells, evaluation.judged_share, queries if measure.is_mean else evaluation.queries]
 
 

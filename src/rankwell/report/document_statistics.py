@@ -223,9 +223,9 @@ class YearStatistics:
 def year_of(metadata: Mapping[str, Any]) -> int | None:
     """The year in a document's metadata, or None."""
     for key in YEAR_KEYS:
-        found = _YEAR.search(str(metadata.get(key, "")))
-        if found:
-            return int(found[1])
+        match = _YEAR.search(str(metadata.get(key, "")))
+        if match:
+            return int(match[1])
     return None
 
 

@@ -92,20 +92,20 @@ def judged_documents(judgments: Mapping[str, Mapping[str, int]]) -> dict[str, No
     return dict.fromkeys(docno for grades in judgments.values() for docno in grades)
 
 
-def judgment_statistics(judgments: Mapping[str, Mapping[str, int]], found: AbstractSet[str]) -> JudgmentStatistics:
-    """Statistics of the judgments; `found` are the judged documents in the collection."""
+def judgment_statistics(judgments: Mapping[str, Mapping[str, int]], present: AbstractSet[str]) -> JudgmentStatistics:
+    """Statistics of the judgments; `present` are the judged documents in the collection."""
     judged = judged_documents(judgments)
     per_topic = {qid: dict(sorted(Counter(grades.values()).items())) for qid, grades in judgments.items() if grades}
     balance: Counter[int] = Counter()
     for grades in per_topic.values():
         balance.update(grades)
-    missing = (docno for docno in judged if docno not in found)
+    missing = (docno for docno in judged if docno not in present)
     return JudgmentStatistics(
         judgments=balance.total(),
         grades=dict(sorted(balance.items())),
         per_topic=per_topic,
         documents=len(judged),
-        found=len(found),
+        found=len(present),
         missing_examples=tuple(islice(missing, SHOWN_IDS)),
     )
 
@@ -139,7 +139,7 @@ def judged_pairs(
     fields: Mapping[str, FieldTally],
 ) -> list[PairStatistics]:
     """Tokens of the judged pairs whose query and document are both there, given the tokens of each query."""
-    found = []
+    pairs = []
     for group in groups:
         tallies = [fields[name].judged for name in group]
         occurrences: Counter[int] = Counter()
@@ -148,8 +148,8 @@ def judged_pairs(
                 parts = [tally[docno] for tally in tallies if docno in tally]
                 if parts:
                     occurrences[query_tokens[qid] + sum(parts) + SPECIAL_TOKENS] += 1
-        found.append(PairStatistics(group, Lengths.of(occurrences), judged=True))
-    return found
+        pairs.append(PairStatistics(group, Lengths.of(occurrences), judged=True))
+    return pairs
 
 
 def all_pairs(
@@ -157,13 +157,13 @@ def all_pairs(
 ) -> list[PairStatistics]:
     """Tokens of every query with every document, computed from the distinct lengths."""
     asked = Lengths.of(Counter(query_tokens.values()))
-    found = []
+    pairs = []
     for group in groups:
         last = fields[group[-1]]
         # A document without the last field is still read by its title, where that belongs to the group.
         documents = last.tokens if len(group) == 1 else last.with_title + (fields[TITLE].tokens - last.titles_beside)
-        found.append(PairStatistics(group, crossed(asked, Lengths.of(documents), SPECIAL_TOKENS), judged=False))
-    return found
+        pairs.append(PairStatistics(group, crossed(asked, Lengths.of(documents), SPECIAL_TOKENS), judged=False))
+    return pairs
 
 
 @dataclass(frozen=True)

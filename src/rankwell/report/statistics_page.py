@@ -145,15 +145,15 @@ def years_table(published: YearStatistics, documents: int) -> Table:
 
 def examples_table(statistics: CollectionStatistics) -> Table:
     """Ids of documents and queries to check, because something may be wrong."""
-    found: list[tuple[str, Iterable[str]]] = [("no text", statistics.empty_examples)]
-    found += [("same text", group) for group in statistics.duplicates.examples]
+    examples: list[tuple[str, Iterable[str]]] = [("no text", statistics.empty_examples)]
+    examples += [("same text", group) for group in statistics.duplicates.examples]
     if statistics.judgments is not None:
-        found.append(("judged, not in the collection", statistics.judgments.missing_examples))
+        examples.append(("judged, not in the collection", statistics.judgments.missing_examples))
     if statistics.queries is not None:
-        found.append(("query without judgments", statistics.queries.without_judgments_examples))
-        found.append(("judgments without a query", statistics.queries.without_query_examples))
+        examples.append(("query without judgments", statistics.queries.without_judgments_examples))
+        examples.append(("judgments without a query", statistics.queries.without_query_examples))
     columns = [Column("what", "left"), Column("for example", "left")]
-    return Table("Ids to look at", columns, [(what, ", ".join(ids)) for what, ids in found if ids])
+    return Table("Ids to look at", columns, [(what, ", ".join(ids)) for what, ids in examples if ids])
 
 
 def _length_row(name: str, lengths: Lengths) -> tuple[Cell, ...]:
@@ -229,8 +229,8 @@ def _fields(statistics: CollectionStatistics) -> Picture:
     names = [field.name for field in statistics.fields]
     shares = {"all documents": [100 * field.documents / statistics.documents for field in statistics.fields]}
     if statistics.judgments is not None and statistics.judgments.found:
-        found = statistics.judgments.found
-        shares["judged documents"] = [100 * field.judged_documents / found for field in statistics.fields]
+        judged = statistics.judgments.found
+        shares["judged documents"] = [100 * field.judged_documents / judged for field in statistics.fields]
     return bars(names, shares, title="Documents with each field", x="% of documents", unit=" %")
 
 

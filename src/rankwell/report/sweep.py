@@ -15,52 +15,52 @@ from rankwell.report.pictures import Line, Picture, lines
 from rankwell.report.table import Cell, Column, Table
 
 
-def sweep_table(found: Sweep, marks: str = "stars") -> Table:
+def sweep_table(sweep: Sweep, marks: str = "stars") -> Table:
     """A row for every measure and point, the baseline first."""
-    level = f"{found.comparison.test.level:.0%} intervals"
-    columns = [Column("measure", "left"), Column(found.name), Column("mean", digits=DIGITS)]
+    level = f"{sweep.comparison.test.level:.0%} intervals"
+    columns = [Column("measure", "left"), Column(sweep.name), Column("mean", digits=DIGITS)]
     columns += [Column(name, digits=DIGITS) for name in ("difference", "diff. from", "diff. to", "p")]
     columns += [Column("mark", "left")]
     rows: list[list[Cell]] = []
-    for measure in found.comparison.measures:
-        base = found.comparison.evaluations[BASELINE].mean(measure)
+    for measure in sweep.comparison.measures:
+        base = sweep.comparison.evaluations[BASELINE].mean(measure)
         rows.append([str(measure), None, base, None, None, None, None, ""])
-        for point in found.points:
-            at = found.difference(point, measure)
+        for point in sweep.points:
+            at = sweep.difference(point, measure)
             number = int(point) if point == int(point) else point
-            mean = found.mean(point, measure)
+            mean = sweep.mean(point, measure)
             ends = (at.interval.low, at.interval.high)
             rows.append([str(measure), number, mean, at.mean, *ends, at.p, mark(marks).of(at.p)])
-    return Table(f"By {found.name}; first the baseline; {level}; {found.comparison.queries:,} queries", columns, rows)
+    return Table(f"By {sweep.name}; first the baseline; {level}; {sweep.comparison.queries:,} queries", columns, rows)
 
 
-def sweep_pictures(found: Sweep) -> dict[str, Picture]:
+def sweep_pictures(sweep: Sweep) -> dict[str, Picture]:
     """For every measure the difference to the baseline with its band, and all measures' means in one picture."""
-    points = list(found.points)
-    names = {measure: re.sub(r"[\W_]", "-", str(measure)) for measure in found.comparison.measures}  # of files
-    pictures = {f"difference-{name}": _difference(found, measure) for measure, name in names.items()}
+    points = list(sweep.points)
+    names = {measure: re.sub(r"[\W_]", "-", str(measure)) for measure in sweep.comparison.measures}  # of files
+    pictures = {f"difference-{name}": _difference(sweep, measure) for measure, name in names.items()}
     means = [
-        Line(str(measure), points, [found.mean(point, measure) for point in points])
-        for measure in found.comparison.measures
+        Line(str(measure), points, [sweep.mean(point, measure) for point in points])
+        for measure in sweep.comparison.measures
     ]
-    return {**pictures, "means": lines(means, title=f"Means by {found.name}", x=found.name, y="mean")}
+    return {**pictures, "means": lines(means, title=f"Means by {sweep.name}", x=sweep.name, y="mean")}
 
 
-def sweep_page(found: Sweep, title: str, command: str | None = None, marks: str = "stars") -> Page:
+def sweep_page(sweep: Sweep, title: str, command: str | None = None, marks: str = "stars") -> Page:
     """Table and pictures on one page."""
     parts: list[Part] = [
         Heading("What came out"),
-        *map(Note, found.warnings()),
-        TablePart(sweep_table(found, marks)),
-        *map(PicturePart, sweep_pictures(found).values()),
+        *map(Note, sweep.warnings()),
+        TablePart(sweep_table(sweep, marks)),
+        *map(PicturePart, sweep_pictures(sweep).values()),
     ]
     return Page(title, parts, command)
 
 
-def _difference(found: Sweep, measure: Measure) -> Picture:
-    points = list(found.points)
-    at = [found.difference(point, measure) for point in points]
-    level = found.comparison.test.level
+def _difference(sweep: Sweep, measure: Measure) -> Picture:
+    points = list(sweep.points)
+    at = [sweep.difference(point, measure) for point in points]
+    level = sweep.comparison.test.level
     curve = Line(
         f"difference with its {level:.0%} interval",
         points,
@@ -68,7 +68,7 @@ def _difference(found: Sweep, measure: Measure) -> Picture:
         [difference.interval.low for difference in at],
         [difference.interval.high for difference in at],
     )
-    return lines([curve], title=f"{measure}: difference to the baseline", x=found.name, y=str(measure), level=0)
+    return lines([curve], title=f"{measure}: difference to the baseline", x=sweep.name, y=str(measure), level=0)
 
 
 SHOWN = 20

@@ -195,7 +195,7 @@ def latex(table: Table) -> str:
 
 def _latex(text: str) -> str:
     """Text escaped for LaTeX; `--` does not become a dash."""
-    escaped = _LATEX.sub(lambda found: ESCAPES[found[0]], one_line(text))
+    escaped = _LATEX.sub(lambda match: ESCAPES[match[0]], one_line(text))
     return re.sub("-(?=-)", "-{}", escaped)
 
 
@@ -222,7 +222,7 @@ def markdown(table: Table) -> str:
 
 
 def _markdown(text: str) -> str:
-    return _MARKDOWN.sub(lambda found: "\\" + found[0], one_line(text).strip())
+    return _MARKDOWN.sub(lambda match: "\\" + match[0], one_line(text).strip())
 
 
 GAP = "  "

@@ -89,10 +89,10 @@ class TfIdf(Stage):
         """Rank by weighted terms. OR matches by these terms, other functions by the text of the run's query."""
         texts = self.texts(run)
         allowed = self.index.live if self.filter is None else self.index.mask(filtered(self.filter, self.index))
-        found = [self._best(terms, texts.get(qid, ""), allowed) for qid, terms in queries.items()]
-        documents = np.concatenate([np.zeros(0, dtype=np.int64), *(numbers for numbers, _ in found)])
-        scores = np.concatenate([np.zeros(0), *(scores for _, scores in found)])
-        offsets = np.cumsum([0, *(len(numbers) for numbers, _ in found)])
+        rankings = [self._best(terms, texts.get(qid, ""), allowed) for qid, terms in queries.items()]
+        documents = np.concatenate([np.zeros(0, dtype=np.int64), *(numbers for numbers, _ in rankings)])
+        scores = np.concatenate([np.zeros(0), *(scores for _, scores in rankings)])
+        offsets = np.cumsum([0, *(len(numbers) for numbers, _ in rankings)])
         travelling = {"tag": "tfidf", "queries": run.queries, "documents": self.index.documents}
         docnos = self.index.docnos(documents)
         return Run.from_columns(list(queries), offsets, docnos, scores, **travelling).top(self.k)

@@ -174,8 +174,8 @@ class Boolean(Match):
             return nothing(index)
         expression = read_expression(text)
         check_fields(expression, index.fields)
-        found = expression.mask(_Answers(index, asked.fields))
-        return nothing(index) if found is None else found
+        mask = expression.mask(_Answers(index, asked.fields))
+        return nothing(index) if mask is None else mask
 
 
 def check_fields(expression: Node, known: Sequence[str]) -> None:

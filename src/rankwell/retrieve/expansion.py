@@ -142,12 +142,12 @@ class RM3(Expanding):
 
 def relevance_model(documents: Iterable[tuple[float, Mapping[str, int]]]) -> dict[str, float]:
     """RM1: the score-weighted mean of the documents' term distributions, from (score, frequencies) of each."""
-    found = [(max(score, 0.0), frequencies) for score, frequencies in documents]
-    if not any(score for score, _ in found):
-        found = [(1.0, frequencies) for _, frequencies in found]
-    total = sum(score for score, _ in found)
+    weighted = [(max(score, 0.0), frequencies) for score, frequencies in documents]
+    if not any(score for score, _ in weighted):
+        weighted = [(1.0, frequencies) for _, frequencies in weighted]
+    total = sum(score for score, _ in weighted)
     model: dict[str, float] = {}
-    for score, frequencies in found:
+    for score, frequencies in weighted:
         length = sum(frequencies.values())
         for term, frequency in frequencies.items():
             model[term] = model.get(term, 0.0) + score / total * frequency / length
@@ -227,8 +227,8 @@ def _weighted(embeddings: Embeddings, queries: Mapping[str, str], variants: Mapp
     if not texts:
         return {}
     vectors = dict(zip(texts, unit(embeddings.encoder().encode_queries(texts)), strict=True))
-    found: Variants = {}
+    weighted: Variants = {}
     for qid, own in variants.items():
         weights = [(text, float(np.dot(vectors[text], vectors[queries[qid]]))) for text in own]
-        found[qid] = sorted((pair for pair in weights if pair[1] > 0), key=lambda pair: (-pair[1], pair[0]))
-    return found
+        weighted[qid] = sorted((pair for pair in weights if pair[1] > 0), key=lambda pair: (-pair[1], pair[0]))
+    return weighted

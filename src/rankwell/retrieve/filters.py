@@ -119,10 +119,10 @@ def columns_of(condition: Node) -> tuple[str, ...]:
 def filter_mask(condition: Node, columns: Mapping[str, MetadataColumn]) -> Mask:
     """Mask of the documents that pass the filter, over columns of one value per document."""
     check_columns(condition, columns)
-    found = condition.mask(lambda leaf: leaf.of(columns[leaf.column]) if isinstance(leaf, Question) else None)
-    if found is None:
+    mask = condition.mask(lambda leaf: leaf.of(columns[leaf.column]) if isinstance(leaf, Question) else None)
+    if mask is None:
         raise ParameterError("filter", expected="a question about a metadata column", found=str(condition))
-    return found
+    return mask
 
 
 def check_columns(condition: Node, known: Collection[str]) -> None:

@@ -86,7 +86,7 @@ class Fusion(ABC):
             scores += weight * part
         documents = next((run.documents for run in runs if run.documents is not None), None)
         travelling = {"queries": _all_queries(runs), "documents": documents, "tag": self.name}
-        return Run.from_columns(union.qids, union.offsets, union.docnos, self.total(scores, union.found), **travelling)
+        return Run.from_columns(union.qids, union.offsets, union.docnos, self.total(scores, union.counts), **travelling)
 
     @abstractmethod
     def part(self, run: Run) -> Values:
@@ -96,8 +96,8 @@ class Fusion(ABC):
         """A run's part for documents that it lacks, for each of the `total` queries."""
         return np.zeros(total)
 
-    def total(self, scores: Values, found: Values) -> Values:  # noqa: ARG002 -- for methods that count runs
-        """The final scores; `found`: the number of runs with each document."""
+    def total(self, scores: Values, counts: Values) -> Values:  # noqa: ARG002 -- for methods that count runs
+        """The final scores; `counts`: the number of runs with each document."""
         return scores
 
 
@@ -169,9 +169,9 @@ class CombMNZ(WeightedSum):
 
     name = "mnz"
 
-    def total(self, scores: Values, found: Values) -> Values:
+    def total(self, scores: Values, counts: Values) -> Values:
         """The sum times the number of runs with the document."""
-        return scores * found
+        return scores * counts
 
 
 FUSIONS: dict[str, type[Fusion]] = {kind.name: kind for kind in (ReciprocalRank, WeightedSum, CombMNZ)}
@@ -225,7 +225,7 @@ class _Union:
         ]
         self.pairs, first, places = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
         self.places = np.split(places, np.cumsum([len(run) for run in runs])[:-1])
-        self.found = np.bincount(places, minlength=len(self.pairs)).astype(np.float64)
+        self.counts = np.bincount(places, minlength=len(self.pairs)).astype(np.float64)
         self.query = self.pairs // width
         self.offsets = np.searchsorted(self.query, np.arange(len(self.qids) + 1))
         self.docnos: Strings = np.concatenate([run.docnos for run in runs])[first]

@@ -34,8 +34,7 @@ def holding(index: SearchIndex, term: str, fields: Sequence[str]) -> Mask:
 
 def holding_terms(index: SearchIndex, asked: Asked) -> list[Mask]:
     """A mask for each distinct term of a query: the documents with the term."""
-    terms = dict.fromkeys(index.analyzer(asked.text))
-    return [holding(index, term, asked.fields) for term in terms]
+    return [holding(index, term, asked.fields) for term in dict.fromkeys(index.analyzer(asked.text))]
 
 
 class Match(ABC):

@@ -65,7 +65,7 @@ class Several(Node):
 
     def mask(self, ask: Ask) -> Mask | None:
         """Combine the masks of the parts; ignored parts are left out."""
-        masks = [found for part in self.parts if (found := part.mask(ask)) is not None]
+        masks = [mask for part in self.parts if (mask := part.mask(ask)) is not None]
         return reduce(type(self).operator, masks) if masks else None
 
 
@@ -96,8 +96,8 @@ class Not(Node):
 
     def mask(self, ask: Ask) -> Mask | None:
         """All documents but those of the part."""
-        found = self.part.mask(ask)
-        return None if found is None else ~found
+        mask = self.part.mask(ask)
+        return None if mask is None else ~mask
 
 
 def grouped(node: Node) -> str:
@@ -150,15 +150,15 @@ class SyntaxTokens:
 
     def skip(self, kind: str) -> bool:
         """Skip the next token if it is of that kind; return whether it was."""
-        found = self.next.kind == kind
-        self._place += found
-        return found
+        is_next = self.next.kind == kind
+        self._place += is_next
+        return is_next
 
     def refuse(self, expected: str, token: Token | None = None) -> NoReturn:
         """Raise an error with the column, what was expected there, and what was found."""
-        found = token or self.next
-        shown = Wording("the end") if found.kind == END else found.text
-        raise ParameterError(f"{self.what}, column {found.column}", expected=expected, found=shown)
+        token = token or self.next
+        shown = Wording("the end") if token.kind == END else token.text
+        raise ParameterError(f"{self.what}, column {token.column}", expected=expected, found=shown)
 
 
 class Grammar:

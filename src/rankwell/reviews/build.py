@@ -118,12 +118,12 @@ class ReviewCollection:
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Number of reviews, rows and relevant rows of each split."""
-        found = {}
+        counts = {}
         for split in SPLITS:
             own = self.judgments(split)
             relevant = sum(sum(grades.values()) for grades in own.values())
-            found[split] = {"reviews": len(own), "rows": own.count, "relevant": relevant}
-        return found
+            counts[split] = {"reviews": len(own), "rows": own.count, "relevant": relevant}
+        return counts
 
 
 def build_collection(
@@ -135,11 +135,11 @@ def build_collection(
     few documents are left out, with the documents that only they have.
     """
     settings = settings or BuildSettings()
-    found = tuple(studies)
+    all_studies = tuple(studies)
     documents: dict[str, Document] = {}
     labels: dict[str, dict[str, int]] = {review.id: {} for review in reviews}
     conflicts = 0
-    for study in found:
+    for study in all_studies:
         article = study.match.article
         if article is None or (settings.needs_abstract and not article.fields.get("abstract")):
             continue
@@ -157,7 +157,7 @@ def build_collection(
         labels=kept,
         splits=splits,
         examples=relevant_examples(kept, splits, with_abstract, settings.seed),
-        studies=found,
+        studies=all_studies,
         settings=settings,
         conflicts=conflicts,
     )
@@ -268,12 +268,12 @@ def _as_beir(article: Document) -> Document:
 
 def _report(built: ReviewCollection) -> list[tuple[Any, ...]]:
     rows = []
-    for found in built.studies:
-        match, review = found.match, found.review.id
+    for found_study in built.studies:
+        match, review = found_study.match, found_study.review.id
         pmid = match.article.id if match.article else ""
         kept = "yes" if pmid in built.labels.get(review, {}) else "no"
         study = (match.study.title, match.study.year or "", match.study.authors)
-        rows.append((review, found.label, *study, match.verdict, match.reason, pmid, kept))
+        rows.append((review, found_study.label, *study, match.verdict, match.reason, pmid, kept))
     return rows
 
 

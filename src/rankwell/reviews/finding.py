@@ -42,9 +42,9 @@ class PubMedSource:
 
     def candidates(self, titles: Sequence[str], most: int = CANDIDATES) -> list[list[Document]]:
         """The first articles for each title, best match first."""
-        found = self.client.search_all([title_term(title) for title in titles], most)
-        articles = self.client.fetch(list(dict.fromkeys(pmid for result in found for pmid in result.ids)))
-        return [[articles[pmid] for pmid in result.ids if pmid in articles] for result in found]
+        results = self.client.search_all([title_term(title) for title in titles], most)
+        articles = self.client.fetch(list(dict.fromkeys(pmid for result in results for pmid in result.ids)))
+        return [[articles[pmid] for pmid in result.ids if pmid in articles] for result in results]
 
     def fetch(self, ids: Sequence[str]) -> dict[str, Document]:
         """PMID -> article, without missing ones."""
@@ -96,8 +96,7 @@ def _indexed(path: Path, reading: Reading) -> Path:
     states = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     folder = home() / "pubmed" / "local" / fingerprint([str(path.resolve()), states])[:16]
     if not is_index(folder):
-        metadata = ["year", "date", "authors", "journal", "doi"]
-        with IndexWriter(folder, metadata=metadata) as writer:
+        with IndexWriter(folder, metadata=["year", "date", "authors", "journal", "doi"]) as writer:
             writer.add_all(reading.progress.track(collection.documents(reading)))
     return folder
 
@@ -156,7 +155,7 @@ def read_decisions(path: Path | str) -> dict[tuple[str, str], str]:
     Rows without a decision stay open; a study whose candidates all have `no` is not found.
     """
     path = Path(path)
-    found: dict[tuple[str, str], str] = {}
+    decisions: dict[tuple[str, str], str] = {}
     open_studies: set[tuple[str, str]] = set()
     start = head(path)
     delimiter = max(",;\t", key=lambda mark: len(header(start, mark)))  # spreadsheets may write semicolons or tabs
@@ -166,18 +165,18 @@ def read_decisions(path: Path | str) -> dict[tuple[str, str], str]:
             raise FormatError(path, 1, expected=f"a column {missing[0]}", found=Phrase(", ".join(row)))
         decision, key = row["decision"].strip().lower(), study_key(row["review"], ListedStudy(row["title"]))
         if decision in YES:
-            if found.get(key):
+            if decisions.get(key):
                 raise FormatError(
                     path, number, expected="one yes for a study", found=Phrase(f"another: {row['title']}")
                 )
-            found[key] = row["pmid"].strip()
+            decisions[key] = row["pmid"].strip()
         elif decision in NO:
-            found.setdefault(key, "")
+            decisions.setdefault(key, "")
         elif decision:
             raise FormatError(path, number, expected="yes, no or nothing as a decision", found=row["decision"])
         else:
             open_studies.add(key)
-    return {key: pmid for key, pmid in found.items() if pmid or key not in open_studies}
+    return {key: pmid for key, pmid in decisions.items() if pmid or key not in open_studies}
 
 
 AT_ONCE = 60  # studies that are searched together, so that their candidates are fetched in few requests

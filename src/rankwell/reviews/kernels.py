@@ -118,7 +118,7 @@ def alike(  # noqa: PLR0917 -- compiled functions take their arguments by place
     The three bounds are tried in this order, each slower and tighter than the one before.
     """
     length = starts[text + 1] - starts[text]
-    found = np.empty(text, dtype=np.int64)
+    others = np.empty(text, dtype=np.int64)
     size = 0
     masks = _masks(characters, starts[text], starts[text + 1])
     for other in range(text):
@@ -133,9 +133,9 @@ def alike(  # noqa: PLR0917 -- compiled functions take their arguments by place
         if shared <= wanted:
             continue
         if _common(characters, starts[other], starts[other + 1], masks, length) > wanted:
-            found[size] = other
+            others[size] = other
             size += 1
-    return found[:size]
+    return others[:size]
 
 
 @numba.njit(cache=True, nogil=True)

@@ -77,21 +77,21 @@ def read_reviews(path: Path | str, reading: Reading | None = None) -> list[Revie
     """
     path, reading = Path(path), reading or Reading()
     if path.is_dir():
-        found = list(_ris_reviews(path))
+        reviews = list(_ris_reviews(path))
     elif not path.is_file():
         raise RankwellError(f"{path}: no such file or folder")
     elif head(path).lstrip().startswith(("[", "{")):
-        found = list(_json_reviews(path, reading))
+        reviews = list(_json_reviews(path, reading))
     else:
-        found = _table_reviews(path, reading)
-    if not found:
+        reviews = _table_reviews(path, reading)
+    if not reviews:
         raise RankwellError(f"{path}: expected reviews, found none")
     seen = set[str]()
-    for review in found:
+    for review in reviews:
         if review.id in seen:
             raise RankwellError(f"{path}: expected each review once, found {review.id!r} twice")
         seen.add(review.id)
-    return found
+    return reviews
 
 
 def _json_reviews(path: Path, reading: Reading) -> Iterator[Review]:
@@ -101,7 +101,7 @@ def _json_reviews(path: Path, reading: Reading) -> Iterator[Review]:
         lists = [values.get(name) or [] for name in ("included", "excluded")]
         if not isinstance(title, str) or not title.strip() or not all(isinstance(of, list) for of in lists):
             expected = "a title, and lists of included and excluded studies"
-            reading.problems.add(FormatError(path, None, expected=f"{expected} in review {place}", found=row))
+            reading.report(path, None, f"{expected} in review {place}", row)
             continue
         studies = ((_study(path, study, place, reading) for study in of) for of in lists)
         included, excluded = (tuple(filter(None, of)) for of in studies)
@@ -112,23 +112,22 @@ def _json_reviews(path: Path, reading: Reading) -> Iterator[Review]:
 def _json_rows(path: Path, reading: Reading) -> list[Any]:
     text = whole_text(path, reading)
     try:
-        found = orjson.loads(text)
+        content = orjson.loads(text)
     except orjson.JSONDecodeError as whole:
         try:
             return [orjson.loads(line) for line in text.splitlines() if line.strip()]
         except orjson.JSONDecodeError:
             raise FormatError(path, whole.lineno, expected="JSON", found=Phrase(str(whole))) from whole
-    if isinstance(found, dict):
-        found = found.get("reviews", [found])
-    return found if isinstance(found, list) else [found]
+    if isinstance(content, dict):
+        content = content.get("reviews", [content])
+    return content if isinstance(content, list) else [content]
 
 
 def _study(path: Path, study: Any, place: int, reading: Reading) -> ListedStudy | None:
     """A study of a list; a bare text is its title."""
     values = {"title": study} if isinstance(study, str) else study
     if not isinstance(values, dict) or not isinstance(values.get("title"), str):
-        expected = f"studies with a title in review {place}"
-        reading.problems.add(FormatError(path, None, expected=expected, found=study))
+        reading.report(path, None, f"studies with a title in review {place}", study)
         return None
     authors = values.get("authors") or ""
     listed = "; ".join(map(str, authors)) if isinstance(authors, list) else str(authors)
@@ -143,20 +142,20 @@ def _table_reviews(path: Path, reading: Reading) -> list[Review]:
     if not known >= {"title", "label"} or not known & {"review_id", "review_title"}:
         expected = "the columns review_title, title, year, authors and label"
         raise FormatError(path, 1, expected=expected, found=Phrase(", ".join(columns)))
-    found: dict[str, _Listed] = {}
+    reviews: dict[str, _Listed] = {}
     for number, row in table_rows(path, reading, delimiter):
         values = {name: str(value).strip() for name, value in _named(row, COLUMNS).items()}
         label = LABELS.get(values.get("label", "").lower())
         title = values.get("review_title") or values.get("review_id", "")
         if label is None or not title:
             expected = "a review, and a label that is 1 or included, 0 or excluded"
-            reading.problems.add(FormatError(path, number, expected=expected, found=Phrase(repr(values))))
+            reading.report(path, number, expected, Phrase(repr(values)))
             continue
-        review = found.setdefault(values.get("review_id") or title, _Listed(title))
+        review = reviews.setdefault(values.get("review_id") or title, _Listed(title))
         review.date = review.date or exact_date(values.get("review_date", ""))
         study = ListedStudy(values.get("title", ""), year_in(values.get("year", "")), values.get("authors", ""))
         (review.included if label else review.excluded).append(study)
-    return [Review(name, of.title, tuple(of.included), tuple(of.excluded), of.date) for name, of in found.items()]
+    return [Review(name, of.title, tuple(of.included), tuple(of.excluded), of.date) for name, of in reviews.items()]
 
 
 @dataclass
@@ -172,8 +171,8 @@ class _Listed:
 def _named(row: Mapping[str, Any], names: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     """The values of a row by our names."""
     lower = {str(key).strip().lower().replace(" ", "_"): value for key, value in row.items()}
-    found = {ours: next((lower[name] for name in known if lower.get(name)), None) for ours, known in names.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {ours: next((lower[name] for name in known if lower.get(name)), None) for ours, known in names.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _ris_reviews(path: Path) -> Iterator[Review]:

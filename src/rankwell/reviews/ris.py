@@ -35,7 +35,7 @@ def tagged_records(text: str, pattern: re.Pattern[str], start: str, end: str = "
     """The records of a file of tagged lines; each begins with the tag `start`. Other lines continue the last value."""
     record: Tagged | None = None
     for line in text.removeprefix("\ufeff").splitlines():
-        tag, value = found.groups("") if (found := pattern.match(line)) else ("", line)
+        tag, value = match.groups("") if (match := pattern.match(line)) else ("", line)
         if record is not None and tag in {start, end} - {""}:
             yield record
             record = None
@@ -130,14 +130,14 @@ class Reference:
 
 def year_in(text: str) -> int | None:
     """The first year from 1500 to 2099 in a text such as "2002 Sep" or "2016/04/15/"."""
-    found = YEAR.search(text)
-    return int(found[0]) if found else None
+    match = YEAR.search(text)
+    return int(match[0]) if match else None
 
 
 def doi_in(text: str) -> str:
     """The DOI in a text, without the address of a resolver before it and without punctuation behind it."""
-    found = DOI.search(text)
-    return found[0].rstrip(".,;") if found else ""
+    match = DOI.search(text)
+    return match[0].rstrip(".,;") if match else ""
 
 
 def exact_date(text: str) -> str:
@@ -244,8 +244,8 @@ def _pmid(record: Tagged) -> str:
     """The PMID as an accession number: `AN  - PUBMED 123`, `AN  - PMID:123`, or a bare number from PubMed itself."""
     for tag in ("AN", "ID", "C2", "N1", "M1"):
         for value in record.all(tag):
-            if found := PMID.search(value):
-                return found[1]
+            if match := PMID.search(value):
+                return match[1]
     number, base = record.first("AN"), record.first("DB", "DP")
     is_pubmed = re.search(r"pubmed|medline", base, re.IGNORECASE) is not None
     return number if is_pubmed and number.isdecimal() else ""

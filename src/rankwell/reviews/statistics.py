@@ -121,18 +121,18 @@ class _Size(NamedTuple):
 
 def _document_sizes(documents: Iterable[Document], count_tokens: CountTokens | None) -> dict[str, dict[str, _Size]]:
     """Document -> field -> size, without empty fields."""
-    found: dict[str, dict[str, _Size]] = {}
+    sizes: dict[str, dict[str, _Size]] = {}
     rest = iter(documents)
     while batch := list(islice(rest, BATCH)):
         texts: dict[tuple[str, str], str] = {}
         for document in batch:
-            found[document.id] = {}
+            sizes[document.id] = {}
             abstract = next((document.fields[name] for name in ABSTRACTS if name in document.fields), "")
             texts |= {(document.id, TITLE): document.fields.get(TITLE, ""), (document.id, ABSTRACT): abstract}
         filled = {key: text for key, text in texts.items() if text.strip()}
         for (docno, name), size in _sizes(filled, count_tokens).items():
-            found[docno][name] = size
-    return found
+            sizes[docno][name] = size
+    return sizes
 
 
 def _sizes(texts: Mapping[T, str], count_tokens: CountTokens | None) -> dict[T, _Size]:

@@ -213,11 +213,11 @@ def _encode(writer: VectorWriter, documents: Documents, keys: Keys, encoder: Enc
     portions = max(PORTION, int(getattr(encoder, "at_once", PORTION)))  # more where many workers share them
     while portion := dict(islice(texts, portions)):
         numbers = list(portion)
-        found = encoder.encode(list(portion.values()), progress)
-        if found.shape != (len(numbers), encoder.dimensions):
+        vectors = encoder.encode(list(portion.values()), progress)
+        if vectors.shape != (len(numbers), encoder.dimensions):
             expected = f"{len(numbers)} vectors of {encoder.dimensions} numbers"
-            raise RankwellError(f"{encoder.model}: expected {expected}, found {found.shape}")
-        writer.add(keys[numbers], unit(found))
+            raise RankwellError(f"{encoder.model}: expected {expected}, found {vectors.shape}")
+        writer.add(keys[numbers], unit(vectors))
     if _cut(encoder) > cut_before:
         longer = _cut(encoder) - cut_before
         logger.warning("%d of %d documents are longer than %s reads: cut", longer, len(lacking), encoder.model)

@@ -48,13 +48,13 @@ class Embeddings:
     @classmethod
     def open(cls, index: Index, name: str | None = None) -> Embeddings:
         """Open the vectors of that name, or the only ones."""
-        found = opened(index, chosen_folder(index, name))
-        if found.stale:
+        embeddings = opened(index, chosen_folder(index, name))
+        if embeddings.stale:
             logger.warning(
                 "%s: %d of %d documents have no vector yet and are not found by it: run `rankwell encode %s --name %s`",
-                *(found.folder, found.stale, len(index), index.path, found.name),
+                *(embeddings.folder, embeddings.stale, len(index), index.path, embeddings.name),
             )
-        return found
+        return embeddings
 
     def __repr__(self) -> str:
         return f"Embeddings({str(self.folder)!r}, {self.count} vectors of {self.dimensions} numbers by {self.model})"
@@ -101,15 +101,15 @@ class Embeddings:
         """The encoder that made the vectors; raises where it has changed since."""
         from rankwell.models.base import load_text_encoder
 
-        found: Encoder = load_text_encoder(self.model, **self._manifest.encoder)
-        check_encoder(self.folder, self._manifest, found)
-        return found
+        encoder: Encoder = load_text_encoder(self.model, **self._manifest.encoder)
+        check_encoder(self.folder, self._manifest, encoder)
+        return encoder
 
     def vectors(self, documents: Integers) -> Floats:
         """The vectors of documents by number; zeros where there is none."""
         rows = self._row_of[documents]
-        found = self._rows.vectors(np.maximum(rows, 0)) if self._rows.count else np.zeros((len(rows), self.dimensions))
-        return np.where(rows[:, None] >= 0, found, 0).astype(np.float32)
+        known = self._rows.vectors(np.maximum(rows, 0)) if self._rows.count else np.zeros((len(rows), self.dimensions))
+        return np.where(rows[:, None] >= 0, known, 0).astype(np.float32)
 
     def search(
         self,
@@ -137,14 +137,14 @@ class Embeddings:
         if asked.shape[1] != self.dimensions:
             expected = f"rows of {self.dimensions} numbers, as {self.model} makes them"
             raise ParameterError("queries", expected=expected, found=f"{asked.shape[1]}")
-        allowed = self._allowed(within)
+        allowed = self._present if within is None else self._present & self.index.mask(within)[self._document_of]
         if not allowed.any():
             return _hits([_NONE] * len(asked), self.index)
         if method == HNSW and self.graph is not None and self.connected:
-            found = near(self._rows, self.graph, asked, k, allowed, width=width, threads=threads)
+            candidates = near(self._rows, self.graph, asked, k, allowed, width=width, threads=threads)
         else:
-            found = exact(self._rows, asked, k, None if allowed.all() else allowed, threads)
-        return _hits([self._ranked(*of_query, k) for of_query in found], self.index)
+            candidates = exact(self._rows, asked, k, None if allowed.all() else allowed, threads)
+        return _hits([self._ranked(*of_query, k) for of_query in candidates], self.index)
 
     @cached_property
     def graph(self) -> Graph:
@@ -156,18 +156,15 @@ class Embeddings:
     @cached_property
     def _document_of(self) -> Integers:
         """The live document of each row, or -1."""
-        found = np.full(self._rows.count, -1, dtype=np.int64)
+        document_of = np.full(self._rows.count, -1, dtype=np.int64)
         documents = np.flatnonzero(self.index.live & (self._row_of >= 0))
-        found[self._row_of[documents]] = documents
-        return found
+        document_of[self._row_of[documents]] = documents
+        return document_of
 
     @cached_property
     def _present(self) -> Booleans:
         """Mask of the rows with a live document."""
         return self._document_of >= 0
-
-    def _allowed(self, within: npt.ArrayLike | Mask | None) -> Booleans:
-        return self._present if within is None else self._present & self.index.mask(within)[self._document_of]
 
     def _ranked(self, rows: Integers, scores: Floats, k: int) -> Found:
         """Documents in ranking order; ids are read only for equal scores."""
@@ -230,10 +227,10 @@ def check_encoder(folder: Path, manifest: Manifest, encoder: Encoder) -> None:
         )
 
 
-def _hits(found: list[Found], index: Index) -> Hits:
-    offsets = np.cumsum([0, *(len(documents) for documents, _ in found)])
-    documents = np.concatenate([_NONE[0], *(documents for documents, _ in found)])
-    scores = np.concatenate([_NONE[1], *(scores for _, scores in found)])
+def _hits(rankings: list[Found], index: Index) -> Hits:
+    offsets = np.cumsum([0, *(len(documents) for documents, _ in rankings)])
+    documents = np.concatenate([_NONE[0], *(documents for documents, _ in rankings)])
+    scores = np.concatenate([_NONE[1], *(scores for _, scores in rankings)])
     return Hits(offsets, documents, scores, index)
 
 

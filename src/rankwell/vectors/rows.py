@@ -113,8 +113,7 @@ class Manifest:
 
 def vector_folders(index: Path) -> dict[str, Path]:
     """The folders of vectors beside an index, by name."""
-    found = sorted((index / FOLDER).glob(f"*/{NAME}"))
-    return {file.parent.name: file.parent for file in found}
+    return {manifest.parent.name: manifest.parent for manifest in sorted((index / FOLDER).glob(f"*/{NAME}"))}
 
 
 @dataclass(frozen=True)
@@ -148,9 +147,9 @@ class Documents:
         """The keys of a segment, from its file or computed (and stored, if possible)."""
         path = self.folder / _name(segment)
         with contextlib.suppress(RankwellError, KeyError):  # a missing or damaged file is written again
-            found = BlockFile(path, KEYS)[KEYS].all()
-            if len(found) == segment.documents:
-                return found
+            cached = BlockFile(path, KEYS)[KEYS].all()
+            if len(cached) == segment.documents:
+                return cached
         keys = np.zeros(segment.documents, dtype=np.uint64)
         order = np.argsort(segment.stored, kind="stable")
         for number, place in zip(order.tolist(), segment.stored[order].tolist(), strict=True):
@@ -257,12 +256,12 @@ class Rows:
     @cached_property
     def pieces(self) -> list[Piece]:
         """All groups of rows."""
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         start = 0
         for chunk in self.chunks:
-            found += chunk.pieces(start)
-            start = found[-1].end if found else 0
-        return found
+            pieces += chunk.pieces(start)
+            start = pieces[-1].end if pieces else 0
+        return pieces
 
     def numbers(self, rows: Integers) -> tuple[Values, Values]:
         """The integers of these rows, and the scale of each."""
@@ -282,11 +281,11 @@ class Rows:
 
     def upper(self, rows: Integers) -> np.ndarray[Any, np.dtype[np.int8]]:
         """The upper planes of these rows as signed bytes, each with its own scale."""
-        found = np.zeros((len(rows), self.dimensions), dtype=np.int8)
+        planes = np.zeros((len(rows), self.dimensions), dtype=np.int8)
         for piece in self.pieces:
             own = (rows >= piece.start) & (rows < piece.end)
-            found[own] = (piece.high[rows[own] - piece.start].astype(np.int16) - SHIFT).astype(np.int8)
-        return found
+            planes[own] = (piece.high[rows[own] - piece.start].astype(np.int16) - SHIFT).astype(np.int8)
+        return planes
 
 
 def write_chunk(path: Path, keys: Keys, vectors: Floats, storage: str) -> FileEntry:
@@ -323,11 +322,11 @@ def write_merged(path: Path, rows: Rows, kept: Booleans) -> FileEntry:
 
 def _joined(groups: Sequence[Group], counts: Sequence[int]) -> list[Group]:
     """Join adjacent groups of the same scale, with the remaining rows of each."""
-    found: list[Group] = []
+    joined: list[Group] = []
     for group, count in zip(groups, counts, strict=True):
-        if found and found[-1].scale == group.scale:
-            last = found.pop()
-            found.append(Group(group.scale, max(last.error, group.error), last.rows + count))
+        if joined and joined[-1].scale == group.scale:
+            last = joined.pop()
+            joined.append(Group(group.scale, max(last.error, group.error), last.rows + count))
         elif count:
-            found.append(group._replace(rows=count))
-    return found
+            joined.append(group._replace(rows=count))
+    return joined

@@ -254,10 +254,9 @@ class Graph:
         """The keys of about the `width` nearest vectors of each query."""
         count = min(width, self.rows)
         self._graph.expansion_search = max(width, WIDTH)
-        asked = signed(queries.coarse)
-        found = self._graph.search(asked, count, threads=threads)
-        keys = np.atleast_2d(found.keys)
-        sizes = np.atleast_1d(getattr(found, "counts", [keys.shape[1]]))
+        matches = self._graph.search(signed(queries.coarse), count, threads=threads)
+        keys = np.atleast_2d(matches.keys)
+        sizes = np.atleast_1d(getattr(matches, "counts", [keys.shape[1]]))
         for of_query, size in zip(keys, sizes.tolist(), strict=True):
             yield of_query[:size].astype(np.uint64)
 

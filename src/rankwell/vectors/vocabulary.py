@@ -81,14 +81,14 @@ def frequent_terms(index: Index, size: int = SIZE) -> list[str]:
             first = segment.spaces[COMBINED] * len(terms)
             offsets = segment.file["offsets"].part(first, first + len(terms) + 1).astype(np.int64)
             counts.update(dict(zip(terms, np.diff(offsets).tolist(), strict=True)))
-    found = ((term, count) for term, count in counts.items() if count and len(term) >= SHORTEST and term.isalpha())
-    return [term for term, _ in sorted(found, key=lambda item: (-item[1], item[0]))[:size]]
+    counted = ((term, count) for term, count in counts.items() if count and len(term) >= SHORTEST and term.isalpha())
+    return [term for term, _ in sorted(counted, key=lambda item: (-item[1], item[0]))[:size]]
 
 
 def surfaces(index: Index, terms: Sequence[str]) -> dict[str, str]:
     """For each term its most frequent word among the first few occurrences."""
     waiting = {term: Counter[str]() for term in terms}
-    found: dict[str, str] = {}
+    surface_of: dict[str, str] = {}
     # In storage order, so that each block is unpacked once.
     stored = (segment.store[place] for segment, _ in index.segments for place in range(segment.documents))
     for text in chain.from_iterable(document.fields.values() for document in stored):
@@ -96,11 +96,11 @@ def surfaces(index: Index, terms: Sequence[str]) -> dict[str, str]:
             if term in waiting:
                 waiting[term][text[start:end].lower()] += 1
                 if waiting[term].total() == SEEN:
-                    found[term] = waiting.pop(term).most_common(1)[0][0]
+                    surface_of[term] = waiting.pop(term).most_common(1)[0][0]
         if not waiting:
             break
-    found |= {term: words.most_common(1)[0][0] for term, words in waiting.items() if words}
-    return {term: found[term] for term in terms if term in found}
+    surface_of |= {term: words.most_common(1)[0][0] for term, words in waiting.items() if words}
+    return {term: surface_of[term] for term in terms if term in surface_of}
 
 
 def _read(embeddings: Embeddings) -> tuple[Vocabulary | None, str]:

@@ -167,8 +167,8 @@ def lay_out(passage: Mapping[str, str], query: str, *, mark: bool) -> PassageRea
 
 def query_words(query: str) -> frozenset[str]:
     """The words of a query to highlight, in lower case."""
-    found = (word.casefold() for word in WORD.findall(query))
-    return frozenset(word for word in found if len(word) >= SHORTEST and word not in PLAIN)
+    words = (word.casefold() for word in WORD.findall(query))
+    return frozenset(word for word in words if len(word) >= SHORTEST and word not in PLAIN)
 
 
 def _pieces(text: str, words: frozenset[str]) -> Iterator[PassagePiece]:

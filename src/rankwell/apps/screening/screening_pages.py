@@ -33,13 +33,13 @@ class ProgressCurve(NamedTuple):
 def curve_of(kept: Sequence[bool]) -> ProgressCurve:
     """The curve of inclusions over screened records, with fewer points where it is long."""
     heights = [0, *accumulate(map(int, kept))]
-    looked, found = len(kept), heights[-1]
+    looked, included = len(kept), heights[-1]
     step = max(1, looked // MOST_POINTS)
     places = [*range(0, looked, step), looked]
     across = (RIGHT - LEFT) / max(looked, 1)
-    up = (BOTTOM - TOP) / max(found, 1)
+    up = (BOTTOM - TOP) / max(included, 1)
     points = [f"{LEFT + place * across:.1f} {BOTTOM - heights[place] * up:.1f}" for place in places]
-    return ProgressCurve(looked, found, "M" + " L".join(points))
+    return ProgressCurve(looked, included, "M" + " L".join(points))
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Standing:
     @cached_property
     def counts(self) -> Mapping[str, int]:
         """Number of decisions by answer."""
-        found = Counter(decision.answer.value for decision in self.decisions.values())
-        return {answer.value: found[answer.value] for answer in Answer}
+        counts = Counter(decision.answer.value for decision in self.decisions.values())
+        return {answer.value: counts[answer.value] for answer in Answer}
 
     @cached_property
     def kept(self) -> list[bool]:

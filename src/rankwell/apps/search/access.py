@@ -74,11 +74,11 @@ class Keys:
     def find(self, secret: str) -> Key | None:
         """The key with that secret, or None. All keys are compared in constant time, against timing attacks."""
         given = _hash(secret)
-        found = None
+        matching = None
         for key in self.all():
             if hmac.compare_digest(key.sha256, given):
-                found = key
-        return found
+                matching = key
+        return matching
 
     def add(self, name: str, role: str) -> str:
         """Create a key and return its secret, which is shown only this once."""
@@ -114,12 +114,12 @@ class Keys:
 
     def _marked(self) -> tuple[int, int] | None:
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise RankwellError(f"{self.path}: cannot read the keys: {error.strerror}") from error
-        return found.st_mtime_ns, found.st_ino
+        return status.st_mtime_ns, status.st_ino
 
 
 def default_keys() -> Path:
@@ -133,8 +133,7 @@ def _hash(secret: str) -> str:
 
 def _read(path: Path) -> tuple[Key, ...]:
     try:
-        content = orjson.loads(path.read_bytes())
-        return tuple(Key(**entry) for entry in content["keys"])
+        return tuple(Key(**entry) for entry in orjson.loads(path.read_bytes())["keys"])
     except OSError as error:
         raise RankwellError(f"{path}: cannot read the keys: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:

@@ -157,8 +157,7 @@ def run(settings: ServeSettings, tell: Callable[[str], None] = print) -> None:
     try:
         site = create_application(service, when_ready=spare_what_stays)
         spare_what_stays()
-        index = service.searcher.indexes.current
-        tell(f"{settings.index_name}, {len(index):,} documents: {address(settings)}")
+        tell(f"{settings.index_name}, {len(service.searcher.indexes.current):,} documents: {address(settings)}")
         if settings.keys is None or not Keys(settings.keys).all():
             tell("Reading only: nobody has a key to write with (rankwell serve keys add NAME --role write).")
         with ending_well():

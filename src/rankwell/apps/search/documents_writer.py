@@ -225,7 +225,7 @@ class DocumentsWriter:
         """Write all requests in one commit; after an unexpected error, one commit each, so that only one fails."""
         begun = time.perf_counter()
         try:
-            found = self._commit(group)
+            results = self._commit(group)
         except Exception as error:  # noqa: BLE001 -- passed on to the callers
             self._let_go()
             if len(group) > 1 and not isinstance(error, (IndexBusyError, NotWrittenError)):
@@ -236,7 +236,7 @@ class DocumentsWriter:
                 settle(request.future, error)
             return
         self._speed = sum(len(request.changes) for request in group) / max(time.perf_counter() - begun, 1e-6)
-        for request, written in zip(group, found, strict=True):
+        for request, written in zip(group, results, strict=True):
             settle(request.future, written)
         self._begin_merge()
 

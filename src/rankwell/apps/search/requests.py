@@ -142,7 +142,7 @@ def _known(name: str) -> Parameter:
 
 def _check(request: SearchRequest, settings: ServeSettings) -> None:
     """Raise where a request exceeds the operator's limits or names a model that is not offered."""
-    for name, found, most, also in (
+    for name, value, most, also in (
         ("k", request.last, settings.max_k, " together with offset"),
         ("k", request.k if request.explain else 0, MOST_EXPLAINED, " together with explain"),
         ("depth", request.depth, settings.max_depth, ""),
@@ -151,8 +151,8 @@ def _check(request: SearchRequest, settings: ServeSettings) -> None:
         *((name, len(getattr(request, name) or ""), settings.max_query, " characters") for name in SHORT_TEXTS),
         ("relevant", len(request.relevant or ""), LONGEST_EXAMPLE, " characters"),
     ):
-        if found > most:
-            raise ParameterError(name, expected=f"at most {most:.10g}{also}", found=found)
+        if value > most:
+            raise ParameterError(name, expected=f"at most {most:.10g}{also}", found=value)
     if request.rerank is not None and request.rerank not in settings.rerankers:
         expected = f"one of {', '.join(settings.rerankers)}" if settings.rerankers else "none: this server has no model"
         raise ParameterError("rerank", expected=expected, found=request.rerank)

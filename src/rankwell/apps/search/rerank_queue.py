@@ -154,8 +154,8 @@ class RerankQueue:
 
         def work(request: RerankRequest) -> Run:
             with taken_notes(notes):
-                found = self._queued(stage, request).apply(run)
-            return replace(found, tag=reranker.name)
+                reranked = self._queued(stage, request).apply(run)
+            return replace(reranked, tag=reranker.name)
 
         return self._start(work, reranker.inferences(run), timeout)
 

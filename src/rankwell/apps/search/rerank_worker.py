@@ -76,10 +76,10 @@ class Lane:
     def remembered(self, call: Call) -> bool:
         """Fill a call from the cache alone, in any thread; False where a pair has to be scored."""
         rows = [self._known.get(name) for name in call.keys]
-        found = [row for row in rows if row is not None]
-        if len(found) < len(rows):
+        known = [row for row in rows if row is not None]
+        if len(known) < len(rows):
             return False
-        call.rows = found
+        call.rows = known
         return True
 
     def _hand_out(self) -> None:

@@ -163,7 +163,12 @@ class Service:
     def __post_init__(self) -> None:
         queue, indexes = self.searcher.queue, self.searcher.indexes
         self.metrics = Metrics(
-            Read("rankwell_shed_total", "Refused with 503.", self._shed, "stage"),
+            Read(
+                "rankwell_shed_total",
+                "Refused with 503.",
+                lambda: {"search": self.pool.shed, "rerank": queue.shed},
+                "stage",
+            ),
             Read("rankwell_searches_waiting", "Searches that wait for a thread.", lambda: self.pool.waiting),
             Read("rankwell_rerank_waiting", "Requests that wait for a model.", lambda: queue.waiting),
             Read("rankwell_rerank_pairs_total", "Pairs that models looked at.", lambda: queue.scored),
@@ -257,9 +262,6 @@ class Service:
             self.writer.close()
         if self.judgments is not None:
             self.judgments.close()
-
-    def _shed(self) -> dict[str, float]:
-        return {"search": self.pool.shed, "rerank": self.searcher.queue.shed}
 
 
 def create_service(settings: ServeSettings) -> Service:

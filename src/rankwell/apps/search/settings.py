@@ -69,14 +69,14 @@ class ServeSettings:
     @cached_property
     def rerankers(self) -> Mapping[str, str]:
         """The cross-encoders that requests may name: public name -> model as the operator wrote it."""
-        found: dict[str, str] = {}
+        models: dict[str, str] = {}
         for model in dict.fromkeys((*((self.rerank,) if self.rerank else ()), *self.models)):
             name = public_name(model)
-            if name in found:
-                expected = f"models of different names ({found[name]} is called {name} already)"
+            if name in models:
+                expected = f"models of different names ({models[name]} is called {name} already)"
                 raise ParameterError("--models", expected=expected, found=model)
-            found[name] = model
-        return found
+            models[name] = model
+        return models
 
     @property
     def default_reranker(self) -> str | None:

@@ -80,15 +80,15 @@ def mail_settings(environment: Mapping[str, str] | None = None) -> MailSettings 
 
 def _file(path: Path) -> dict[str, str]:
     """Read lines of NAME=value; empty lines and lines with # are ignored."""
-    found = {}
+    values = {}
     for number, line in enumerate(read_private(path).decode("utf-8", errors="replace").splitlines(), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             name, equals, value = line.partition("=")
             if not equals or name.strip() not in {PREFIX + known for known in NAMES}:
                 expected = f"{PREFIX}HOST=..., or _PORT, _FROM, _SECURITY, _USER, _PASSWORD"
                 raise FormatError(path, number, expected=expected, found=name.strip())
-            found[name.strip()] = value.strip().strip("\"'")
-    return found
+            values[name.strip()] = value.strip().strip("\"'")
+    return values
 
 
 logger = logging.getLogger(__name__)

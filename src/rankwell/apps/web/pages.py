@@ -82,11 +82,11 @@ class Pages:
 
     def session(self, request: Request) -> Session:
         """The session of this browser, or a new one."""
-        found = getattr(request.state, "session", None)
-        if not isinstance(found, Session):
-            found = self.sessions.read(request.cookies.get(self.sessions.cookie)) or Session.begin()
-            request.state.session = found
-        return found
+        session = getattr(request.state, "session", None)
+        if not isinstance(session, Session):
+            session = self.sessions.read(request.cookies.get(self.sessions.cookie)) or Session.begin()
+            request.state.session = session
+        return session
 
     def show(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Render a page, and set the session cookie that its forms need."""

@@ -152,13 +152,13 @@ def _records(path: Path, reading: Reading, delimiter: str) -> Generator[tuple[in
 
 def _columns_of_numbers(rows: Sequence[Mapping[str, str]], others: set[str | None]) -> list[str]:
     """The columns in which most values are numbers; one with a value such as 007 holds codes, which stay text."""
-    found = []
+    columns = []
     for name in rows[0]:
         values = [value for row in rows if (value := row[name])]
         numbers = sum(NUMBER.fullmatch(value) is not None for value in values)
         if name not in others and 2 * numbers > len(values) and not any(CODE.fullmatch(value) for value in values):
-            found.append(name)
-    return found
+            columns.append(name)
+    return columns
 
 
 def _with_numbers(row: Row, numeric: Sequence[str]) -> Row:

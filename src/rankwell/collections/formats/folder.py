@@ -28,8 +28,7 @@ def _read(path: Path, reading: Reading, _: ColumnChoice) -> Iterator[Document]:
     for done, file in enumerate(files, 1):  # noqa: B007 -- watched
         docno = file.relative_to(path).as_posix()
         if not docno.isprintable():  # surrogates stand for bytes that are not UTF-8
-            found = docno.encode(errors="replace").decode()
-            reading.report(path, None, "file names of readable characters", found)
+            reading.report(path, None, "file names of readable characters", docno.encode(errors="replace").decode())
             continue
         text = whole_text(file, Reading(reading.encoding, reading.problems))
         reading.place.line = None

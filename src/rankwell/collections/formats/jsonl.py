@@ -80,10 +80,6 @@ def flat_row(document: Document) -> dict[str, Any]:
     return row
 
 
-def _write_json(path: Path, documents: Iterable[Document]) -> None:
-    write_json_rows(path, map(flat_row, documents))
-
-
 def write_json_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write one JSON object a line."""
     with output(path) as file:
@@ -106,7 +102,7 @@ JSON_LINES = DocumentFormat(
     "jsonl",
     lambda _, start: start.lstrip().startswith("{"),
     json_documents,
-    _write_json,
+    lambda path, documents: write_json_rows(path, map(flat_row, documents)),
     (".jsonl", ".ndjson", ".json"),
 )
 

@@ -148,8 +148,8 @@ def _doi(article: Element, content: Element) -> str:
         (content.findall("ELocationID"), "EIdType"),
         (article.findall("PubmedData/ArticleIdList/ArticleId"), "IdType"),
     )
-    found = (text_of(part) for parts, kind in places for part in parts if part.get(kind) == "doi")
-    return next(filter(None, found), "")
+    dois = (text_of(part) for parts, kind in places for part in parts if part.get(kind) == "doi")
+    return next(filter(None, dois), "")
 
 
 def _written(document: Document, path: Path) -> str:

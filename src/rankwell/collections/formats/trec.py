@@ -224,13 +224,13 @@ def _read_documents(path: Path, reading: Reading, _: ColumnChoice) -> Iterator[D
     """The documents. Elements that hold text (TITLE, HEADLINE, TEXT, ...) become fields, the others metadata."""
     for number, record in sgml_records(path, "DOC", reading):
         body = _without_comments(record)
-        found = DOCNO.search(body)
-        docno = html.unescape(found[1]).strip() if found else ""
-        if found is None or not docno:
+        match = DOCNO.search(body)
+        docno = html.unescape(match[1]).strip() if match else ""
+        if match is None or not docno:
             reading.report(path, number, "a <DOCNO> in the document", body[:100].strip())
             continue
         reading.place.line = number
-        yield _document(docno, body[: found.start()] + body[found.end() :])
+        yield _document(docno, body[: match.start()] + body[match.end() :])
 
 
 def _without_comments(body: str) -> str:

@@ -63,9 +63,9 @@ def decimals(buffer: Bytes, starts: Places, lengths: Places) -> npt.NDArray[np.f
         return None
     scale = POWERS[after]
     # A whole number below 2**53 divided by a power of ten below 10**22 is rounded once: the nearest float.
-    found: npt.NDArray[np.float64] = (whole * scale + parts) / scale
-    found[negative] *= -1
-    return found
+    numbers: npt.NDArray[np.float64] = (whole * scale + parts) / scale
+    numbers[negative] *= -1
+    return numbers
 
 
 def _bytes_that_are(wanted: np.uint64, words: Words) -> Words:
@@ -74,8 +74,7 @@ def _bytes_that_are(wanted: np.uint64, words: Words) -> Words:
     (Mycroft's test for a zero byte, 1987.)
     """
     different = words ^ wanted
-    found: Words = (different - ONES) & ~different & HIGH
-    return found
+    return (different - ONES) & ~different & HIGH
 
 
 def _digits(words: Words, lengths: Places) -> npt.NDArray[np.float64] | None:
@@ -188,8 +187,7 @@ def parsed(block: bytes) -> list[Rows] | None:
         first, second = parsed(block[:middle]), parsed(block[middle:])
         return None if first is None or second is None else first + second
     try:
-        tag = block[ends[0, 4] + 1 : ends[0, 5]].decode()
-        rows = _rows(block, buffer, cells, tag)
+        rows = _rows(block, buffer, cells, block[ends[0, 4] + 1 : ends[0, 5]].decode())
     except ValueError:  # a score that is no number, or text that is no UTF-8
         return None
     return [rows] if np.isfinite(rows.scores).all() else None

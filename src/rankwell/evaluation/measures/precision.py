@@ -60,8 +60,8 @@ class Rprec(Measure):
 
     def _per_query(self, judged: Judged) -> Values:
         relevant = judged.pool.relevant(self.rel)
-        found = judged.relevant(self.rel) & (judged.rank <= relevant[judged.query])
-        return share(judged.count(found), relevant)
+        hits = judged.relevant(self.rel) & (judged.rank <= relevant[judged.query])
+        return share(judged.count(hits), relevant)
 
 
 # What is added before the fraction is cut off; 0.9 for "up" is trec_eval's, and leaves a fraction below 0.1 out.
@@ -93,9 +93,9 @@ class IPrec(Measure):
 
     def _per_query(self, judged: Judged) -> Values:
         needed = np.floor(self.recall * judged.pool.relevant(self.rel) + ROUNDINGS[self.rounding])
-        found = judged.relevant(self.rel)
-        enough = found & (judged.running(found) >= needed[judged.query])
-        return judged.highest(enough, judged.running(found)[enough] / judged.rank[enough])
+        relevant = judged.relevant(self.rel)
+        enough = relevant & (judged.running(relevant) >= needed[judged.query])
+        return judged.highest(enough, judged.running(relevant)[enough] / judged.rank[enough])
 
 
 class MatchRatio(Measure):
@@ -171,9 +171,9 @@ class SetF(Measure):
         super().__post_init__()
 
     def _per_query(self, judged: Judged) -> Values:
-        found = judged.count(judged.relevant(self.rel))
+        hits = judged.count(judged.relevant(self.rel))
         whole = self.beta * judged.pool.relevant(self.rel) + judged.returned(None)
-        return share((1 + self.beta) * found, whole)
+        return share((1 + self.beta) * hits, whole)
 
 
 class SetAP(Measure):
@@ -189,5 +189,5 @@ class SetAP(Measure):
     rel: int = 1
 
     def _per_query(self, judged: Judged) -> Values:
-        found = judged.count(judged.relevant(self.rel))
-        return share(found, judged.returned(None)) * share(found, judged.pool.relevant(self.rel))
+        hits = judged.count(judged.relevant(self.rel))
+        return share(hits, judged.returned(None)) * share(hits, judged.pool.relevant(self.rel))

@@ -23,8 +23,8 @@ class RR(Measure):
     rel: int = 1
 
     def _per_query(self, judged: Judged) -> Values:
-        found = judged.relevant(self.rel, self.cutoff)
-        return judged.highest(found, 1 / judged.rank[found])
+        relevant = judged.relevant(self.rel, self.cutoff)
+        return judged.highest(relevant, 1 / judged.rank[relevant])
 
 
 class MFR(Measure):
@@ -43,9 +43,9 @@ class MFR(Measure):
     rel: int = 1
 
     def _per_query(self, judged: Judged) -> Values:
-        found = judged.relevant(self.rel, self.cutoff)
+        relevant = judged.relevant(self.rel, self.cutoff)
         first = np.full(len(judged.qids), self.cutoff + 1.0)
-        np.minimum.at(first, judged.query[found], judged.rank[found])
+        np.minimum.at(first, judged.query[relevant], judged.rank[relevant])
         return first
 
 
@@ -81,9 +81,9 @@ class AP(Measure):
     rel: int = 1
 
     def _per_query(self, judged: Judged) -> Values:
-        found = judged.relevant(self.rel, self.cutoff)
-        precision = judged.running(found)[found] / judged.rank[found]
-        return share(judged.total(found, precision), judged.pool.relevant(self.rel))
+        relevant = judged.relevant(self.rel, self.cutoff)
+        precision = judged.running(relevant)[relevant] / judged.rank[relevant]
+        return share(judged.total(relevant, precision), judged.pool.relevant(self.rel))
 
 
 SMOOTHING = 0.00001
@@ -106,13 +106,13 @@ class InfAP(Measure):
     rel: int = 1
 
     def _per_query(self, judged: Judged) -> Values:
-        found = judged.relevant(self.rel)
-        relevant = judged.running(found)[found] - 1
-        others = judged.running((judged.grade >= 0) & ~found)[found]
-        pooled = relevant + others + judged.running(judged.grade < 0)[found]
+        hits = judged.relevant(self.rel)
+        relevant = judged.running(hits)[hits] - 1
+        others = judged.running((judged.grade >= 0) & ~hits)[hits]
+        pooled = relevant + others + judged.running(judged.grade < 0)[hits]
         estimate = (relevant + SMOOTHING) / (relevant + others + 2 * SMOOTHING)
-        expected = (1 + pooled * estimate) / judged.rank[found]
-        return share(judged.total(found, expected), judged.pool.relevant(self.rel))
+        expected = (1 + pooled * estimate) / judged.rank[hits]
+        return share(judged.total(hits, expected), judged.pool.relevant(self.rel))
 
 
 class Bpref(Measure):
@@ -133,11 +133,11 @@ class Bpref(Measure):
         pool = judged.pool
         relevant = pool.relevant(self.rel)
         others = pool.count((pool.grade >= 0) & (pool.grade < self.rel))
-        found = judged.relevant(self.rel)
-        above = judged.running((judged.grade >= 0) & ~found)[found]
-        query = judged.query[found]
+        hits = judged.relevant(self.rel)
+        above = judged.running((judged.grade >= 0) & ~hits)[hits]
+        query = judged.query[hits]
         broken = share(np.minimum(above, relevant[query]), np.minimum(others, relevant)[query])
-        return share(judged.total(found, 1 - broken), relevant)
+        return share(judged.total(hits, 1 - broken), relevant)
 
 
 class RBP(Measure):
@@ -163,6 +163,6 @@ class RBP(Measure):
         super().__post_init__()
 
     def _per_query(self, judged: Judged) -> Values:
-        found = judged.relevant(self.rel or 1, self.cutoff)
-        gain = judged.grade[found] / judged.pool.highest[judged.query[found]] if self.rel is None else 1.0
-        return (1 - self.p) * judged.total(found, gain * np.power(self.p, judged.rank[found] - 1))
+        relevant = judged.relevant(self.rel or 1, self.cutoff)
+        gain = judged.grade[relevant] / judged.pool.highest[judged.query[relevant]] if self.rel is None else 1.0
+        return (1 - self.p) * judged.total(relevant, gain * np.power(self.p, judged.rank[relevant] - 1))

@@ -136,27 +136,27 @@ class PairedTest(ABC):
         self, values: npt.ArrayLike, baseline: npt.ArrayLike, *, higher_is_better: bool = True
     ) -> PairedDifference:
         """Compare two systems by their values query by query; `higher_is_better` decides what counts as a win."""
-        found = differences(values, baseline, self.tolerance)
-        finding = self._find(found)
-        mean, sd = moments(found)
-        above, below = int((found > 0).sum()), int((found < 0).sum())
+        by_query = differences(values, baseline, self.tolerance)
+        finding = self._find(by_query)
+        mean, sd = moments(by_query)
+        above, below = int((by_query > 0).sum()), int((by_query < 0).sum())
         return PairedDifference(
             test=self.name,
-            queries=len(found),
+            queries=len(by_query),
             mean=mean,
             p=finding.p,
             interval=finding.interval,
             level=self.level,
             effect_size=_effect_size(mean, sd),
             wins=above if higher_is_better else below,
-            ties=len(found) - above - below,
+            ties=len(by_query) - above - below,
             losses=below if higher_is_better else above,
             permutations=finding.permutations,
             seed=finding.seed,
         )
 
     @abstractmethod
-    def _find(self, found: Values) -> Finding:
+    def _find(self, by_query: Values) -> Finding:
         """The p-value, and the interval of the mean difference, from the differences."""
 
 
@@ -166,11 +166,11 @@ def differences(values: npt.ArrayLike, baseline: npt.ArrayLike, tolerance: float
     if len(ours) != len(theirs):
         found = Phrase(f"{len(ours)} and {len(theirs)}")
         raise ParameterError("values, baseline", expected="values of the same queries, one each", found=found)
-    found_differences = ours - theirs
-    found_differences[np.abs(found_differences) <= tolerance] = 0.0
-    if len(ours) and np.ptp(found_differences) <= tolerance:
-        found_differences[:] = np.median(found_differences)
-    return found_differences
+    by_query = ours - theirs
+    by_query[np.abs(by_query) <= tolerance] = 0.0
+    if len(ours) and np.ptp(by_query) <= tolerance:
+        by_query[:] = np.median(by_query)
+    return by_query
 
 
 def _effect_size(mean: float, sd: float) -> float:
@@ -193,14 +193,14 @@ class TTest(PairedTest):
 
     name: ClassVar[str] = "t"
 
-    def _find(self, found: Values) -> Finding:
-        interval = t_interval(found, self.level)
-        mean, sd = moments(found)
-        if len(found) < 2 or mean == 0:  # noqa: PLR2004 -- one difference has no spread
+    def _find(self, by_query: Values) -> Finding:
+        interval = t_interval(by_query, self.level)
+        mean, sd = moments(by_query)
+        if len(by_query) < 2 or mean == 0:  # noqa: PLR2004 -- one difference has no spread
             return Finding(1.0, interval)
         if sd == 0:
             return Finding(0.0, Interval(mean, mean))
-        return Finding(two_sided_p(mean / sd * math.sqrt(len(found)), len(found) - 1), interval)
+        return Finding(two_sided_p(mean / sd * math.sqrt(len(by_query)), len(by_query) - 1), interval)
 
 
 FEW = 10
@@ -246,8 +246,8 @@ def detectable_difference(
     check_level(level)
     if not 0 < power < 1:
         raise ParameterError("power", expected="a probability between 0 and 1", found=power)
-    found = differences(values, baseline)
-    if len(found) < 2:  # noqa: PLR2004 -- one difference has no spread
+    by_query = differences(values, baseline)
+    if len(by_query) < 2:  # noqa: PLR2004 -- one difference has no spread
         return math.inf
-    df = len(found) - 1
-    return (quantile(1 - (1 - level) / 2, df) + quantile(power, df)) * moments(found)[1] / math.sqrt(len(found))
+    df = len(by_query) - 1
+    return (quantile(1 - (1 - level) / 2, df) + quantile(power, df)) * moments(by_query)[1] / math.sqrt(len(by_query))

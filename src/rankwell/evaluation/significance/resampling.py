@@ -114,13 +114,13 @@ class Randomization(DrawingTest):
     name: ClassVar[str] = "randomization"
     drawn: ClassVar[str] = "sign patterns"
 
-    def _find(self, found: Values) -> Finding:
-        exact = len(found) <= math.log2(self.permutations)  # all sign patterns are used, and the seed has no effect
-        blocks = all_patterns(len(found)) if exact else random_patterns(len(found), self.permutations, self.seed)
-        parts = [(selected_sums(found, block), selected_counts(block)) for block in blocks]
+    def _find(self, by_query: Values) -> Finding:
+        exact = len(by_query) <= math.log2(self.permutations)  # all sign patterns are used, and the seed has no effect
+        blocks = all_patterns(len(by_query)) if exact else random_patterns(len(by_query), self.permutations, self.seed)
+        parts = [(selected_sums(by_query, block), selected_counts(block)) for block in blocks]
         sums, counts = np.concatenate([s for s, _ in parts]), np.concatenate([c for _, c in parts]).astype(float)
-        total = float(found.sum())
-        extreme = np.abs(total - 2 * sums) >= abs(total) - SAME * float(np.abs(found).sum())
+        total = float(by_query.sum())
+        extreme = np.abs(total - 2 * sums) >= abs(total) - SAME * float(np.abs(by_query).sum())
         return Finding(
             p=float(extreme.mean()),
             interval=_typical_values(sums, counts, self.level),
@@ -164,12 +164,12 @@ class Bootstrap(DrawingTest):
     name: ClassVar[str] = "bootstrap"
     drawn: ClassVar[str] = "samples"
 
-    def _find(self, found: Values) -> Finding:
-        if len(found) < 2:  # noqa: PLR2004 -- one difference has no spread
+    def _find(self, by_query: Values) -> Finding:
+        if len(by_query) < 2:  # noqa: PLR2004 -- one difference has no spread
             return Finding(1.0, paired.UNBOUNDED, self.permutations, self.seed)
-        means = bootstrap_means(found, self.permutations, self.seed)
-        mean, _ = paired.moments(found)
-        extreme = np.abs(means - mean) >= abs(mean) - SAME * float(np.abs(found).mean())
+        means = bootstrap_means(by_query, self.permutations, self.seed)
+        mean, _ = paired.moments(by_query)
+        extreme = np.abs(means - mean) >= abs(mean) - SAME * float(np.abs(by_query).mean())
         p = (int(extreme.sum()) + 1) / (self.permutations + 1)
         return Finding(p, _percentiles(means, self.level), self.permutations, self.seed)
 

@@ -1,4 +1,4 @@
-"""The documents of one window that may be among the best: `found` (positions in the window) and `scores`, parallel."""
+"""The documents of one window that may be among the best: `candidates` (positions in it) and `scores`, parallel."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def accumulate(
 @compiled
 def take_single(
     documents: Array, base: int, impacts: Array, shift: int, start: int, end: int, unit: float, needed: float,
-    found: Array, scores: Array,
+    candidates: Array, scores: Array,
 ) -> int:  # fmt: skip
     """Collect the documents of one list that reach the needed score; return their number."""
     count = 0
     for at in range(start, end):
         score = unit * np.float32(impacts[at + shift])
-        found[count] = whole(documents[at]) - base
+        candidates[count] = whole(documents[at]) - base
         scores[count] = score
         count += 1 if score >= needed else 0
     return count
@@ -42,7 +42,7 @@ def take_single(
 
 @compiled
 def take_listed(
-    documents: Array, base: int, start: int, end: int, needed: float, sums: Array, found: Array, scores: Array,
+    documents: Array, base: int, start: int, end: int, needed: float, sums: Array, candidates: Array, scores: Array,
     count: int,
 ) -> int:  # fmt: skip
     """Collect the sums at a list's documents, and clear them; return the new number of candidates."""
@@ -51,7 +51,7 @@ def take_listed(
         score = sums[local]
         if score > 0:
             sums[local] = 0
-            found[count] = local
+            candidates[count] = local
             scores[count] = score
             count += score >= needed
     return count
@@ -59,7 +59,7 @@ def take_listed(
 
 @compiled
 def take_all(
-    needed: float, sums: Array, bits: Array, found: Array, scores: Array, cell: Array, cell_bits: Array
+    needed: float, sums: Array, bits: Array, candidates: Array, scores: Array, cell: Array, cell_bits: Array
 ) -> int:
     """Collect all sums of a window that reach the needed score, and clear them; return their number.
 
@@ -82,7 +82,7 @@ def take_all(
             if highest < least:
                 continue
             for at in range(start, start + STRIDE):
-                found[count] = at
+                candidates[count] = at
                 scores[count] = sums[at]
                 count += bits[at] >= least
     sums[:] = 0
@@ -92,13 +92,13 @@ def take_all(
 @compiled
 def look_up(
     documents: Array, base: int, impacts: Array, shift: int, start: int, end: int, unit: float,
-    found: Array, scores: Array, marks: Array, count: int, rising: bool,
+    candidates: Array, scores: Array, marks: Array, count: int, rising: bool,
 ) -> None:  # fmt: skip
     """Add a list's part to the candidates in it, and mark those."""
     walk = rising and count * DENSE >= end - start
     low = start
     for place in range(count):
-        wanted = found[place] + base
+        wanted = candidates[place] + base
         if walk:
             while low < end and whole(documents[low]) < wanted:
                 low += 1
@@ -117,35 +117,35 @@ def clear(documents: Array, base: int, start: int, end: int, sums: Array) -> Non
 
 
 @compiled
-def add_sums(sums: Array, found: Array, scores: Array, count: int) -> int:
+def add_sums(sums: Array, candidates: Array, scores: Array, count: int) -> int:
     """Keep the candidates with a sum, and add it to their scores; return their number."""
     kept = 0
     for place in range(count):
-        part = sums[found[place]]
-        found[kept] = found[place]
+        part = sums[candidates[place]]
+        candidates[kept] = candidates[place]
         scores[kept] = scores[place] + part
         kept += part > 0
     return kept
 
 
 @compiled
-def narrowed(found: Array, scores: Array, count: int, needed: float) -> int:
+def narrowed(candidates: Array, scores: Array, count: int, needed: float) -> int:
     """Keep the candidates that can still win; return their number."""
     kept = 0
     for place in range(count):
         score = scores[place]
-        found[kept] = found[place]
+        candidates[kept] = candidates[place]
         scores[kept] = score
         kept += score >= needed
     return kept
 
 
 @compiled
-def marked(found: Array, scores: Array, marks: Array, count: int) -> int:
+def marked(candidates: Array, scores: Array, marks: Array, count: int) -> int:
     """Keep the marked candidates, and clear the marks; return their number."""
     kept = 0
     for place in range(count):
-        found[kept] = found[place]
+        candidates[kept] = candidates[place]
         scores[kept] = scores[place]
         kept += marks[place]
         marks[place] = 0
@@ -153,19 +153,21 @@ def marked(found: Array, scores: Array, marks: Array, count: int) -> int:
 
 
 @compiled
-def unmasked(mask: Array, first: int, found: Array, scores: Array, count: int) -> int:
+def unmasked(mask: Array, first: int, candidates: Array, scores: Array, count: int) -> int:
     """Keep the candidates that the mask allows; return their number."""
     kept = 0
     for place in range(count):
-        found[kept] = found[place]
+        candidates[kept] = candidates[place]
         scores[kept] = scores[place]
-        kept += mask[first + found[place]]
+        kept += mask[first + candidates[place]]
     return kept
 
 
 @compiled
-def push(keys: Array, total: int, first: int, found: Array, scores: Array, count: int, cell: Array, bits: Array) -> int:
+def push(
+    keys: Array, total: int, first: int, candidates: Array, scores: Array, count: int, cell: Array, bits: Array
+) -> int:
     """Add the candidates of a window to the best so far; return the new number of these."""
     for place in range(count):
-        keys[total + place] = key_of(scores[place], first + found[place], cell, bits)
+        keys[total + place] = key_of(scores[place], first + candidates[place], cell, bits)
     return total + count

@@ -48,7 +48,7 @@ def search_and(
     order, postings, gives = np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.float64)
     sums = np.zeros(WINDOW, np.float32)
     sum_bits = sums.view(np.int32)
-    found, scores = np.empty(WINDOW + 1, np.int32), np.empty(WINDOW + 1, np.float32)
+    candidates, scores = np.empty(WINDOW + 1, np.int32), np.empty(WINDOW + 1, np.float32)
     marks = np.zeros(WINDOW + 1, np.uint8)
     keys = np.empty(2 * k + 2 * WINDOW + 64, np.uint64)
     cell = np.zeros(1, np.float32)
@@ -109,11 +109,11 @@ def search_and(
                     last = i
             if lists == 1 and rows[last] >= 0:
                 count = take_single(
-                    docs16, 0, worth, shifts[last], starts[last], ends[last], units[last], needed, found, scores
+                    docs16, 0, worth, shifts[last], starts[last], ends[last], units[last], needed, candidates, scores
                 )
             elif lists == 1:
                 count = take_single(
-                    docs32, base, worth, shifts[last], starts[last], ends[last], units[last], needed, found, scores
+                    docs32, base, worth, shifts[last], starts[last], ends[last], units[last], needed, candidates, scores
                 )
             else:
                 for i in range(size):
@@ -122,16 +122,18 @@ def search_and(
                     elif members[i] == order[0]:
                         accumulate(docs32, base, worth, shifts[i], starts[i], ends[i], units[i], sums)
                 if postings[order[0]] > REWALK:
-                    count = take_all(needed, sums, sum_bits, found, scores, cell, bits)
+                    count = take_all(needed, sums, sum_bits, candidates, scores, cell, bits)
                 else:
                     rising = False
                     for i in range(size):
                         if members[i] == order[0] and rows[i] >= 0:
-                            count = take_listed(docs16, 0, starts[i], ends[i], needed, sums, found, scores, count)
+                            count = take_listed(docs16, 0, starts[i], ends[i], needed, sums, candidates, scores, count)
                         elif members[i] == order[0]:
-                            count = take_listed(docs32, base, starts[i], ends[i], needed, sums, found, scores, count)
+                            count = take_listed(
+                                docs32, base, starts[i], ends[i], needed, sums, candidates, scores, count
+                            )
             if scope.masked:
-                count = unmasked(scope.mask, base, found, scores, count)
+                count = unmasked(scope.mask, base, candidates, scores, count)
             for place in range(1, groups):
                 if count == 0:
                     break
@@ -146,18 +148,18 @@ def search_and(
                         accumulate(docs32, base, worth, shifts[i], starts[i], ends[i], units[i], sums)
                     elif rows[i] >= 0:
                         look_up(
-                            docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count,
-                            rising,
+                            docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], candidates, scores, marks,
+                            count, rising,
                         )  # fmt: skip
                     else:
                         look_up(
-                            docs32, base, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count,
-                            rising,
+                            docs32, base, worth, shifts[i], starts[i], ends[i], units[i], candidates, scores, marks,
+                            count, rising,
                         )  # fmt: skip
                 if not walk:
-                    count = marked(found, scores, marks, count)
+                    count = marked(candidates, scores, marks, count)
                 else:
-                    count = add_sums(sums, found, scores, count)
+                    count = add_sums(sums, candidates, scores, count)
                     for i in range(size):
                         if members[i] == order[place] and rows[i] >= 0:
                             clear(docs16, 0, starts[i], ends[i], sums)
@@ -165,8 +167,8 @@ def search_and(
                             clear(docs32, base, starts[i], ends[i], sums)
                 rest -= gives[order[place]]
                 # `rest` was added to and subtracted from: the test uses slightly less than the difference.
-                count = narrowed(found, scores, count, (threshold - rest) * EXACT)
-            total = push(keys, total, base, found, scores, count, cell, bits)
+                count = narrowed(candidates, scores, count, (threshold - rest) * EXACT)
+            total = push(keys, total, base, candidates, scores, count, cell, bits)
             if total > k + (k >> 1) + 16:
                 total, threshold = shrink(keys, total, k, slack, threshold, cell, bits)
                 if total > k + WINDOW:  # very many almost equal ones

@@ -46,7 +46,7 @@ def search_or(
     bounds = np.zeros(most, np.float32)
     sums = np.zeros(WINDOW, np.float32)
     sum_bits = sums.view(np.int32)
-    found, scores = np.empty(WINDOW + 1, np.int32), np.empty(WINDOW + 1, np.float32)
+    candidates, scores = np.empty(WINDOW + 1, np.int32), np.empty(WINDOW + 1, np.float32)
     marks = np.zeros(WINDOW + 1, np.uint8)
     keys = np.empty(2 * k + 2 * WINDOW + 64, np.uint64)
     cell = np.zeros(1, np.float32)
@@ -113,11 +113,11 @@ def search_or(
             needed, rising, count = (threshold - rest) * EXACT, True, 0
             if walked == 1 and rows[last] >= 0:
                 count = take_single(
-                    docs16, 0, worth, shifts[last], starts[last], ends[last], units[last], needed, found, scores
+                    docs16, 0, worth, shifts[last], starts[last], ends[last], units[last], needed, candidates, scores
                 )
             elif walked == 1:
                 count = take_single(
-                    docs32, base, worth, shifts[last], starts[last], ends[last], units[last], needed, found, scores
+                    docs32, base, worth, shifts[last], starts[last], ends[last], units[last], needed, candidates, scores
                 )
             else:
                 for i in range(size):
@@ -127,25 +127,29 @@ def search_or(
                     i = order[place]
                     accumulate(docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], sums)
                 if postings > REWALK:
-                    count = take_all(needed, sums, sum_bits, found, scores, cell, bits)
+                    count = take_all(needed, sums, sum_bits, candidates, scores, cell, bits)
                 else:
                     rising = False
                     for i in range(size):
                         if rows[i] < 0:
-                            count = take_listed(docs32, base, starts[i], ends[i], needed, sums, found, scores, count)
+                            count = take_listed(
+                                docs32, base, starts[i], ends[i], needed, sums, candidates, scores, count
+                            )
                     for place in range(spare, listed):
                         i = order[place]
-                        count = take_listed(docs16, 0, starts[i], ends[i], needed, sums, found, scores, count)
+                        count = take_listed(docs16, 0, starts[i], ends[i], needed, sums, candidates, scores, count)
             if scope.masked:
-                count = unmasked(scope.mask, base, found, scores, count)
+                count = unmasked(scope.mask, base, candidates, scores, count)
             while spare > 0 and count > 0:
                 spare -= 1
                 i = order[spare]
-                look_up(docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], found, scores, marks, count, rising)
+                look_up(
+                    docs16, 0, worth, shifts[i], starts[i], ends[i], units[i], candidates, scores, marks, count, rising
+                )
                 rest -= bounds[i]
                 # `rest` was added to and subtracted from: the test uses slightly less than the difference.
-                count = narrowed(found, scores, count, (threshold - rest) * EXACT)
-            total = push(keys, total, base, found, scores, count, cell, bits)
+                count = narrowed(candidates, scores, count, (threshold - rest) * EXACT)
+            total = push(keys, total, base, candidates, scores, count, cell, bits)
             if total > k + (k >> 1) + 16:
                 total, threshold = shrink(keys, total, k, slack, threshold, cell, bits)
                 if total > k + WINDOW:  # very many almost equal ones

@@ -135,8 +135,7 @@ def _thinned(heights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """At most `MOST_COLUMNS` columns, each the mean of a run of neighbours."""
     starts = np.linspace(0, heights.shape[1], MOST_COLUMNS, endpoint=False).astype(np.int64)
     sizes = np.diff(np.append(starts, heights.shape[1]))
-    means: npt.NDArray[np.float64] = np.add.reduceat(heights, starts, axis=1) / sizes
-    return means
+    return np.add.reduceat(heights, starts, axis=1) / sizes
 
 
 def _checked(labels: Sequence[str], series: Mapping[str, Sequence[float]]) -> dict[str, npt.NDArray[np.float64]]:

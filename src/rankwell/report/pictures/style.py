@@ -216,7 +216,7 @@ class Picture:
         described = f'\n <title id="title">{_escaped(self.title)}</title>\n <desc id="desc">{_escaped(self.alt)}</desc>'
         whole = head + described + drawn[head_end + 1 :]
         whole = whole.replace('aria-labelledby="title desc"', f'aria-labelledby="{name}-title {name}-desc"', 1)
-        return _TAG.sub(lambda tag: _NAME.sub(lambda found: f"{found[0]}{name}-", tag[0]), whole)
+        return _TAG.sub(lambda tag: _NAME.sub(lambda match: f"{match[0]}{name}-", tag[0]), whole)
 
     def save(self, path: Path | str) -> None:
         """Write the picture as .pdf, .png or .svg, by the file's name."""

@@ -67,10 +67,10 @@ class AnswerCache:
         """The answer to a request; None where there is none or it is damaged."""
         try:
             with self._lock:
-                found = self._file.execute(
+                row = self._file.execute(
                     "SELECT answer FROM answers WHERE request = ?", (fingerprint(dict(request)),)
                 ).fetchone()
-            return None if found is None else zlib.decompress(found[0])
+            return None if row is None else zlib.decompress(row[0])
         except zlib.error:
             return None
         except sqlite3.Error as error:

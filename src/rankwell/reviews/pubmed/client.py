@@ -119,8 +119,8 @@ class EUtilities:
             some = missing[start : start + ARTICLES_AT_ONCE]
             answered = self._ask(_article(",".join(some)), f"{len(some)} articles, the first {some[0]}")
             kept |= {article["id"]: answer for article, answer in answered}  # empty where PubMed has none
-        found = ((pmid, sending.article_document(article)) for pmid in wanted if (article := kept[pmid]))
-        return {pmid: document for pmid, document in found if document is not None}
+        documents = ((pmid, sending.article_document(article)) for pmid in wanted if (article := kept[pmid]))
+        return {pmid: document for pmid, document in documents if document is not None}
 
     def _ask(self, request: Mapping[str, str], what: str) -> list[Answered]:
         """Send a request and cache the answer. It is on the disk before it is parsed, and not requested again."""
@@ -134,12 +134,12 @@ class EUtilities:
     def _sort(self, received: Received) -> list[Answered]:
         """Cache the answers of a raw answer; a broken one or an error is dropped, so that it can be requested again."""
         try:
-            found = _told(received.request, received.answer)
+            answers = _told(received.request, received.answer)
         except RankwellError:
             self.cache.sort(received)
             raise
-        self.cache.sort(received, found)
-        return found
+        self.cache.sort(received, answers)
+        return answers
 
 
 def _told(request: Mapping[str, str], answer: bytes) -> list[Answered]:
@@ -147,8 +147,8 @@ def _told(request: Mapping[str, str], answer: bytes) -> list[Answered]:
     if request["page"] == SEARCH:
         search_result(answer)
         return [(request, answer)]
-    found = sending.articles(answer)
-    return [(_article(pmid), found.get(pmid, b"")) for pmid in request["id"].split(",")]
+    articles = sending.articles(answer)
+    return [(_article(pmid), articles.get(pmid, b"")) for pmid in request["id"].split(",")]
 
 
 def _article(pmid: str) -> dict[str, str]:
@@ -175,9 +175,8 @@ def title_term(text: str) -> str:
     PubMed searches for all of them in any field, with synonyms: a title finds its own article even
     where the two sources write it a little differently.
     """
-    words = SYNTAX.sub(" ", text).split()
-    plain = (word.strip(".'`-_") for word in words)
-    return " ".join(OPERATORS.sub(lambda found: found[0].lower(), word) for word in plain if word)
+    plain = (word.strip(".'`-_") for word in SYNTAX.sub(" ", text).split())
+    return " ".join(OPERATORS.sub(lambda match: match[0].lower(), word) for word in plain if word)
 
 
 logger = logging.getLogger(__name__)
@@ -211,10 +210,10 @@ class PubMedRanker(Stage):
         scores: dict[str, dict[str, float]] = {}
         documents: dict[str, Document] = {}
         for qid in run.qids:
-            found = self.client.search(title_term(run.queries[qid].text(self.query_field)), self.k)
-            articles = self.client.fetch(found.ids)
+            result = self.client.search(title_term(run.queries[qid].text(self.query_field)), self.k)
+            articles = self.client.fetch(result.ids)
             dates = {pmid: str(article.metadata.get("date", "")) for pmid, article in articles.items()}
-            old = [pmid for pmid in found.ids if not is_newer(dates.get(pmid, ""), self.dates.get(qid, ""))]
+            old = [pmid for pmid in result.ids if not is_newer(dates.get(pmid, ""), self.dates.get(qid, ""))]
             scores[qid] = dict(zip(old, falling(len(old)).tolist(), strict=True))
             documents |= {pmid: articles[pmid] for pmid in old if pmid in articles}
         return Run.from_dict(scores, tag="PubMed", queries=run.queries, documents=documents)

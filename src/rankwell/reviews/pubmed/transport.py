@@ -42,38 +42,38 @@ class SearchResult:
 def search_result(answer: bytes) -> SearchResult:
     """Parse an answer of esearch; raises ServiceError where it is broken or a temporary error."""
     try:
-        _, found = next(iter(elements([answer], ("eSearchResult", "ERROR"), SEARCH_ANSWER)), (0, None))
+        _, element = next(iter(elements([answer], ("eSearchResult", "ERROR"), SEARCH_ANSWER)), (0, None))
     except FormatError as error:
         raise ServiceError(str(error)) from error
-    if found is None:
+    if element is None:
         raise ServiceError(f"{SEARCH_ANSWER}: expected <eSearchResult>, found {answer[:80]!r}")
-    _refuse_errors(found)
-    count = text_of(found.find("Count"))
+    _refuse_errors(element)
+    count = text_of(element.find("Count"))
     if not count.isdecimal():
         raise ServiceError(f"{SEARCH_ANSWER}: expected a count, found none")
     remarks = [
-        f"{part.tag}: {text_of(part)}" for name in ("ErrorList", "WarningList") for part in found.findall(f"{name}/*")
+        f"{part.tag}: {text_of(part)}" for name in ("ErrorList", "WarningList") for part in element.findall(f"{name}/*")
     ]
-    ids = dict.fromkeys(filter(None, (text_of(part) for part in found.findall("IdList/Id"))))
+    ids = dict.fromkeys(filter(None, (text_of(part) for part in element.findall("IdList/Id"))))
     return SearchResult(tuple(ids), int(count), tuple(remarks))
 
 
 def articles(answer: bytes) -> dict[str, bytes]:
     """The articles of an answer of efetch by PMID, each as separate XML; raises ServiceError where it is broken."""
-    found: dict[str, bytes] = {}
+    by_pmid: dict[str, bytes] = {}
     root = False
     try:
         for _, element in elements([answer], (*ARTICLES, "eFetchResult", "ERROR"), FETCH_ANSWER):
             _refuse_errors(element)
             document = pubmed_document(element) if element.tag in ARTICLES else None
             if document is not None:
-                found[document.id] = tostring(element, encoding="utf-8")
+                by_pmid[document.id] = tostring(element, encoding="utf-8")
             root = True
     except FormatError as error:
         raise ServiceError(str(error)) from error
     if not root and b"ArticleSet" not in answer:
         raise ServiceError(f"{FETCH_ANSWER}: expected a set of articles, found {answer[:80]!r}")
-    return found
+    return by_pmid
 
 
 def article_document(article: bytes) -> Document | None:

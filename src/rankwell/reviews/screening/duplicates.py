@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,10 +48,10 @@ def find_duplicates(
         if place < known:
             continue
         progress.advance()
-        found = table.like(place) if same is None else _same_number(references, table, place, same)
-        if found is not None:
-            roots[place] = roots[found.original] if found.certain else place
-            yield found._replace(original=roots[found.original])
+        duplicate = table.like(place) if same is None else _same_number(references, table, place, same)
+        if duplicate is not None:
+            roots[place] = roots[duplicate.original] if duplicate.certain else place
+            yield duplicate._replace(original=roots[duplicate.original])
 
 
 def _numbers(reference: Reference) -> list[tuple[str, str]]:
@@ -93,15 +93,15 @@ class _Titles:
             similarity = gestalt(self.titles[other], self.titles[place])
             if similarity <= self.rule.near_title or (best is not None and similarity <= best[0]):
                 continue
-            found = self._judged(place, other, similarity)
-            if found is not None:
-                best = similarity, found
+            duplicate = self._judged(place, other, similarity)
+            if duplicate is not None:
+                best = similarity, duplicate
         return best[1] if best else None
 
     def _candidates(self, place: int) -> list[int]:
         titles = (self._characters, self._starts, self._counts, self._years)
-        found = kernels().alike(*titles, place, self.rule.near_title, self.rule.same_title)
-        return cast("list[int]", found.tolist())
+        places: list[int] = kernels().alike(*titles, place, self.rule.near_title, self.rule.same_title).tolist()
+        return places
 
     def _judged(self, place: int, other: int, similarity: float) -> Duplicate | None:
         ours, theirs = self.references[other], self.references[place]

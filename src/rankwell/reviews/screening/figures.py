@@ -131,8 +131,7 @@ def replay(
 
 def recall_at_points(effort: Effort) -> Values:
     """The recall curve at `POINTS`: a share between two records counts the records before it."""
-    curve = recall_curve(effort.labels)
-    return curve[np.floor(POINTS * len(effort.labels) + 1e-9).astype(np.int64)]
+    return recall_curve(effort.labels)[np.floor(POINTS * len(effort.labels) + 1e-9).astype(np.int64)]
 
 
 FOR_PROGRAMS = ("csv", "json")
@@ -145,33 +144,35 @@ ABOUT = (
 )
 
 
-def figures_table(found: Replays, output: str = "table") -> Table:
+def figures_table(replays: Replays, output: str = "table") -> Table:
     """A row per review and ranker; for csv and json a row per measure, with its interval."""
     if output in FOR_PROGRAMS:
-        return _long_table(found)
-    columns = [Column("review", "left"), Column("ranker", "left"), *map(Column, found.measures())]
-    rows = [(review, ranker, *map(_said, found.figures(review, ranker).values())) for review, ranker in found.rows()]
-    return Table(f"Means over {found.starts:,} starts, with 95 % intervals", columns, rows)
+        return _long_table(replays)
+    columns = [Column("review", "left"), Column("ranker", "left"), *map(Column, replays.measures())]
+    rows = [
+        (review, ranker, *map(_said, replays.figures(review, ranker).values())) for review, ranker in replays.rows()
+    ]
+    return Table(f"Means over {replays.starts:,} starts, with 95 % intervals", columns, rows)
 
 
-def recall_pictures(found: Replays) -> dict[str, Picture]:
+def recall_pictures(replays: Replays) -> dict[str, Picture]:
     """The recall curves of each review, and of all together, by name."""
     pictures = {}
     axes = {"x": "% of records looked at", "y": "recall, %"}
-    for review in dict.fromkeys(review for review, _ in found.rows()):
-        curves = [(ranker, found.curve(review, ranker)) for ranker in found.rankers]
+    for review in dict.fromkeys(review for review, _ in replays.rows()):
+        curves = [(ranker, replays.curve(review, ranker)) for ranker in replays.rankers]
         drawn = [Line(name, *((100 * part).tolist() for part in (POINTS, *curve))) for name, curve in curves]
         title = f"Recall against effort: {review}"
-        pictures[review] = lines(drawn, title=title, level=100 * found.recall, **axes)
+        pictures[review] = lines(drawn, title=title, level=100 * replays.recall, **axes)
     return pictures
 
 
-def replays_page(found: Replays, title: str, command: str | None = None, notes: Sequence[str] = ()) -> Page:
+def replays_page(replays: Replays, title: str, command: str | None = None, notes: Sequence[str] = ()) -> Page:
     """Table and pictures on one page, the mean of all reviews first."""
-    pictures = recall_pictures(found)
-    parts: list[Part] = [Heading("What was saved"), Text(ABOUT), *map(Note, notes), TablePart(figures_table(found))]
+    pictures = recall_pictures(replays)
+    parts: list[Part] = [Heading("What was saved"), Text(ABOUT), *map(Note, notes), TablePart(figures_table(replays))]
     parts.append(Heading("Recall against effort"))
-    if found.starts > 1:
+    if replays.starts > 1:
         parts.append(
             Text("Bands are 95 % intervals of the mean over starts. The horizontal mark is the recall wanted.")
         )
@@ -205,12 +206,12 @@ def _said(figure: Figure) -> str:
     return f"{figure.mean:.3f}" + (f" ±{half:.3f}" if math.isfinite(half) else "")
 
 
-def _long_table(found: Replays) -> Table:
+def _long_table(replays: Replays) -> Table:
     columns = [Column(name, "left") for name in ("review", "ranker", "measure")]
     columns += [Column(name, digits=DIGITS) for name in ("mean", "low", "high")] + [Column("starts")]
     rows: list[tuple[Cell, ...]] = []
-    for review, ranker in found.rows():
-        for name, figure in found.figures(review, ranker).items():
+    for review, ranker in replays.rows():
+        for name, figure in replays.figures(review, ranker).items():
             ends = [end if math.isfinite(end) else None for end in figure.interval]  # none for a single start
-            rows.append((review, ranker, name, figure.mean, *ends, found.starts))
-    return Table(f"Means over {found.starts:,} starts, with 95 % intervals", columns, rows)
+            rows.append((review, ranker, name, figure.mean, *ends, replays.starts))
+    return Table(f"Means over {replays.starts:,} starts, with 95 % intervals", columns, rows)

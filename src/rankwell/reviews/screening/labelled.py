@@ -73,17 +73,17 @@ def texts_of(collection: Collection, judgments: Iterable[Judgments], reading: Re
 
 def from_judgments(judgments: Judgments, queries: Mapping[str, Query], texts: Mapping[str, str]) -> ReadReviews:
     """A review for each query that has relevant and other documents; grades above 0 were included."""
-    found, one_sided, missing = [], [], 0
+    reviews, one_sided, missing = [], [], 0
     for qid, grades in judgments.items():
         docnos = [docno for docno in grades if docno in texts] if qid in queries else []
         missing += len(grades) - len(docnos)
         included = np.array([grades[docno] > 0 for docno in docnos], dtype=bool)
         if included.any() and not included.all():
             records = [texts[docno] for docno in docnos]
-            found.append(LabelledReview(qid, queries[qid].text(), records, included, tuple(docnos)))
+            reviews.append(LabelledReview(qid, queries[qid].text(), records, included, tuple(docnos)))
         else:
             one_sided.append(qid)
-    return ReadReviews(tuple(found), tuple(one_sided), missing)
+    return ReadReviews(tuple(reviews), tuple(one_sided), missing)
 
 
 def judgments_of_reviews(reviews: Iterable[LabelledReview]) -> Judgments:
@@ -140,11 +140,11 @@ def read_setting(
     judgments = [judgments_of(collection, name, reading) if name else None for name in names]
     queries = collection.queries(reading=reading)
     texts = texts_of(collection, [of for of in judgments if of], reading)
-    found, training, validation = (from_judgments(of, queries, texts) if of else ReadReviews(()) for of in judgments)
-    if not found.reviews:
+    chosen, training, validation = (from_judgments(of, queries, texts) if of else ReadReviews(()) for of in judgments)
+    if not chosen.reviews:
         expected = f"reviews with included and excluded records in the split {asked!r}"
         raise RankwellError(f"{collection.name}: expected {expected}, found none")
-    return Setting(found.reviews, training.reviews, validation.reviews, seed, asked, found.notes())
+    return Setting(chosen.reviews, training.reviews, validation.reviews, seed, asked, chosen.notes())
 
 
 def _other(collection: Collection, known: Sequence[str], asked: str) -> str | None:

@@ -51,7 +51,7 @@ class LinearRanker:
         tried = cls().fitted_all(training, penalties)
         maps = [ranker.mean_average_precision(validation) for ranker in tried]
         best = int(np.argmax(maps))
-        all_of_them = ", ".join(f"C={of.penalty:g}: {found:.4f}" for of, found in zip(tried, maps, strict=True))
+        all_of_them = ", ".join(f"C={of.penalty:g}: {value:.4f}" for of, value in zip(tried, maps, strict=True))
         note = (
             f"linear: trained on {len(training):,} reviews; C={tried[best].penalty:g} was chosen by MAP on "
             f"{len(validation):,} validation reviews ({all_of_them}); the reviews ranked here are touched once, by it"

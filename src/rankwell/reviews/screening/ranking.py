@@ -95,8 +95,8 @@ class BackgroundReader(BackgroundThread):
 
     def meaning(self, records: int, title: str) -> Meaning | None:
         """The vectors of the first `records` records and this title, if they are computed."""
-        found = self._meaning
-        return found[1] if found is not None and found[0] == (records, title) else None
+        latest = self._meaning
+        return latest[1] if latest is not None and latest[0] == (records, title) else None
 
     def _run(self) -> None:
         if sys.platform == "linux":  # where threads have their own niceness, which their children inherit

@@ -37,13 +37,13 @@ class VectorCache:
         """The vectors of the texts that are in the cache."""
         if not self.path.is_file():
             return {}
-        found: dict[str, Vectors] = {}
+        vectors: dict[str, Vectors] = {}
         with self._opened() as file:
             for text in texts:
                 row = file.execute("SELECT vector FROM vectors WHERE text = ?", (_key(text),)).fetchone()
                 if row is not None and len(row[0]) == 4 * self.dimensions:
-                    found[text] = np.frombuffer(row[0], dtype="<f4")
-        return found
+                    vectors[text] = np.frombuffer(row[0], dtype="<f4")
+        return vectors
 
     def add(self, vectors: Mapping[str, Vectors]) -> None:
         """Store these vectors in one transaction."""
@@ -101,9 +101,9 @@ class Reader:
             if stopped():
                 raise StoppedError
             some = left[start : start + AT_ONCE]
-            found: dict[str, Vectors] = dict(zip(some, self.encoder.encode(some), strict=True))
-            self.cache.add(found)
-            known |= found
+            vectors: dict[str, Vectors] = dict(zip(some, self.encoder.encode(some), strict=True))
+            self.cache.add(vectors)
+            known |= vectors
             progress.advance(len(some))
         if not texts:
             return np.zeros((0, self.encoder.dimensions), dtype=np.float32)

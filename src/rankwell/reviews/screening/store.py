@@ -82,12 +82,12 @@ class Records:
 
     def with_words(self, words: Iterable[str]) -> set[int]:
         """The records whose title, abstract, authors or journal hold all of these words, without case."""
-        found = select(RecordRow.id)
+        query = select(RecordRow.id)
         for word in words:
             columns = (RecordRow.title, RecordRow.abstract, RecordRow.reference["more_words"].as_string())
-            found = found.where(or_(*(column.icontains(word, autoescape=True) for column in columns)))
+            query = query.where(or_(*(column.icontains(word, autoescape=True) for column in columns)))
         with self._database.read() as session:
-            return set(session.scalars(found))
+            return set(session.scalars(query))
 
 
 def _add_records(session: Session, name: str, references: Sequence[Reference], first: int) -> None:
@@ -147,11 +147,11 @@ class Duplicates:
         return True
 
 
-def _add_duplicates(session: Session, found: Iterable[Duplicate]) -> None:
+def _add_duplicates(session: Session, duplicates: Iterable[Duplicate]) -> None:
     """Add duplicates within the caller's transaction; record numbers are their places plus 1."""
     aside = select(DuplicateRow.record, DuplicateRow.original).where(DuplicateRow.state == SET_ASIDE)
     known: dict[int, int] = dict(session.execute(aside).all())
-    for pair in found:
+    for pair in duplicates:
         original = known.get(pair.original + 1, pair.original + 1)
         state = SET_ASIDE if pair.certain else DOUBTFUL
         session.add(DuplicateRow(record=pair.copy + 1, original=original, why=pair.why, state=state, at=moment()))
@@ -242,15 +242,15 @@ class Project:
         """Add a file's records in one transaction, and find duplicates."""
         with self._importing:  # duplicates depend on the records imported before
             known = [record.reference for record in self.records.all()]
-            found = list(find_duplicates([*known, *references], len(known), progress))
+            duplicates = list(find_duplicates([*known, *references], len(known), progress))
             with changing(self.database) as session:
                 if session.scalar(select(func.count()).select_from(RecordRow)) != len(known):
                     name = self.database.name
                     raise RankwellError(f"{name}: another program added records at the same time: try again")
                 _add_records(session, file, references, len(known) + 1)
-                _add_duplicates(session, found)
-        certain = sum(pair.certain for pair in found)
-        return Imported(len(references), certain, len(found) - certain)
+                _add_duplicates(session, duplicates)
+        certain = sum(pair.certain for pair in duplicates)
+        return Imported(len(references), certain, len(duplicates) - certain)
 
     def prisma(self) -> decisions.Prisma:
         """The counts of the PRISMA flow diagram."""
@@ -272,8 +272,7 @@ def open_project(where: Path | str, *, title: str | None = None, reviewers: Sequ
     """Open or create a project: its file, or its `postgresql://` address; `title` and `reviewers` are added to it."""
     given = None if title is None else ProjectSettings(title)  # checked before a file is created
     if len(set(reviewers)) > MOST_REVIEWERS:
-        expected = f"at most {MOST_REVIEWERS} reviewers"
-        raise ParameterError("--reviewer", expected=expected, found=", ".join(reviewers))
+        raise ParameterError("--reviewer", expected=f"at most {MOST_REVIEWERS} reviewers", found=", ".join(reviewers))
     database = open_database(where, tables.PROJECT, create=True)
     with database.closed_on_error():
         with database.write() as session:

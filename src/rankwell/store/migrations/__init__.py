@@ -35,18 +35,18 @@ class Schema(NamedTuple):
 def is_current(connection: Connection, schema: Schema, name: str) -> bool:
     """Whether the tables are those of this version; an error for a later version's and another kind's."""
     script = ScriptDirectory.from_config(_config())
-    found = set(MigrationContext.configure(connection).get_current_heads())
+    current = set(MigrationContext.configure(connection).get_current_heads())
     known = {version.revision: version for version in script.iterate_revisions(f"{schema.branch}@head", "base")}
     others = {version.revision for version in script.walk_revisions("base", ALL_VERSIONS)} - set(known)
-    if found & others or not (found or _is_ours_or_empty(connection, schema)):
+    if current & others or not (current or _is_ours_or_empty(connection, schema)):
         raise RankwellError(f"{name}: expected {schema.kind}, found a database of another kind")
     newest = next(iter(known))
-    if not found <= set(known):
+    if not current <= set(known):
         raise RankwellError(
             f"{name}: expected tables of this version of Rankwell ({newest}) or an earlier one, "
-            f"found {', '.join(found)}: a newer Rankwell made them, use that one"
+            f"found {', '.join(current)}: a newer Rankwell made them, use that one"
         )
-    return found == {newest}
+    return current == {newest}
 
 
 def bring_up_to_date(connection: Connection, schema: Schema, name: str) -> None:

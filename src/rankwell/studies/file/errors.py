@@ -95,8 +95,7 @@ class KeyPositions:
 
 def _opened(text: str) -> int:
     """Number of brackets that a line leaves open."""
-    bare = STRING.sub("", text).partition("#")[0]
-    return sum(BRACKETS.get(char, 0) for char in bare)
+    return sum(BRACKETS.get(char, 0) for char in STRING.sub("", text).partition("#")[0])
 
 
 def _parts(name: str) -> tuple[str, ...]:

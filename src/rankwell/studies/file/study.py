@@ -244,4 +244,4 @@ def expanded(name: str, line: str, vary: Mapping[str, Sequence[str]], path: KeyP
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
-    return VARIABLE.sub(lambda found: values[found[1]], text)
+    return VARIABLE.sub(lambda match: values[match[1]], text)

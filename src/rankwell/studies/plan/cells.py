@@ -91,11 +91,11 @@ class CellStore:
 
     def find(self, beginning: str) -> dict[str, Any]:
         """The record of the one finished cell whose key begins like this."""
-        found = [record for record in self.records() if record["key"].startswith(beginning)]
-        if len(found) != 1 or not beginning:
-            problem = "none" if not found else f"{len(found)} of them"
+        records = [record for record in self.records() if record["key"].startswith(beginning)]
+        if len(records) != 1 or not beginning:
+            problem = "none" if not records else f"{len(records)} of them"
             raise RankwellError(f"{self.folder}: expected one cell whose name begins with {beginning}, found {problem}")
-        return found[0]
+        return records[0]
 
     def do(self, cell: Cell, threads: int) -> dict[str, Any]:
         """Run a cell; its folder appears only when it is complete."""
@@ -105,7 +105,7 @@ class CellStore:
         part.mkdir(parents=True)
         begun = time.perf_counter()
         try:
-            found = cell.job.work(self, part, threads)
+            result = cell.job.work(self, part, threads)
             record = {
                 "key": cell.key,
                 "kind": cell.job.kind,
@@ -117,7 +117,7 @@ class CellStore:
                 "rankwell": __version__,
                 "cell_version": VERSION,
                 "threads": threads,
-                **found,
+                **result,
             }
             write_json(part / RECORD, record)
             shutil.rmtree(place, ignore_errors=True)  # an interrupted run may leave a folder without a record

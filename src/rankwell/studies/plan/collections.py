@@ -246,10 +246,10 @@ class CollectionFinder:
         # A bare name is searched in the data folder only: a folder of that name may lie anywhere.
         places = [own] if own.name != source else []
         places += [self.data / source] if self.data is not None else []
-        found = next((place for place in places if place.exists()), None)
-        if found is None and entry.name in self.given:
+        existing = next((place for place in places if place.exists()), None)
+        if existing is None and entry.name in self.given:
             raise RankwellError(f"--collection {entry.name}: expected a folder or file, found nothing at {source}")
-        return None if found is None else str(found.resolve())
+        return None if existing is None else str(existing.resolve())
 
     def facts(self, entry: CollectionEntry, source: str) -> Facts:
         """The facts of a collection, from the cache as long as its files have not changed."""
@@ -317,7 +317,7 @@ def choose(study: Study, finder: CollectionFinder) -> tuple[list[FoundCollection
     Where none that can be evaluated is available, the general stand-in also replaces missing training collections.
     """
     real = [entry for entry in study.collection if entry.instead_of is None]
-    found: list[FoundCollection] = []
+    available: list[FoundCollection] = []
     missing: list[str] = []
     for entry in real:
         candidates = [entry, *(other for other in study.collection if other.instead_of == entry.name)]
@@ -326,13 +326,13 @@ def choose(study: Study, finder: CollectionFinder) -> tuple[list[FoundCollection
         if here is None:
             missing.append(entry.name)
         else:
-            found.append(FoundCollection(*here, (entry.name,)))
-    if any(here.entry.measured for here in found):
-        return found, missing
+            available.append(FoundCollection(*here, (entry.name,)))
+    if any(here.entry.measured for here in available):
+        return available, missing
     for entry in study.collection:
         place = finder.place(entry) if entry.instead_of == ANY else None
         if place is not None:
-            return [FoundCollection(entry, place, tuple(missing)), *found], missing
+            return [FoundCollection(entry, place, tuple(missing)), *available], missing
     wanted = ", ".join(entry.source for entry in study.collection if entry.measured)
     where = f"in {finder.data}" if finder.data else "here (say where they are with --data FOLDER)"
     raise RankwellError(f"{study.title}: expected one of its collections ({wanted}), found none {where}")

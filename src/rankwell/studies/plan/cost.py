@@ -126,8 +126,7 @@ def _seen(job: TrainJob) -> int:
 
 def _made(job: TrainJob) -> int:
     """Estimated number of pairs or documents."""
-    steps = zip(job.recipe.data, job.sources, strict=True)
-    return sum(_made_by(step, source.chosen) for step, source in steps)
+    return sum(_made_by(step, source.chosen) for step, source in zip(job.recipe.data, job.sources, strict=True))
 
 
 def _made_by(step: DataStep, chosen: Chosen) -> int:

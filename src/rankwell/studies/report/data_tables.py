@@ -126,8 +126,7 @@ def _lengths(of: Mapping[str, Any]) -> dict[str, float | None]:
 
 
 def _drawings(facts: Mapping[str, Any]) -> Iterator[Drawing]:
-    titles = {"words": "Words in the {}", "tokens": "Tokens of {}"}
-    for unit, title in titles.items():
+    for unit, title in (("words", "Words in the {}"), ("tokens", "Tokens of {}")):
         for name, of in (facts[unit] or {}).items():
             if of["counts"]:
                 limit = of["limit"] if unit == "tokens" else None
@@ -265,8 +264,8 @@ def _figure(study: FinishedStudy, old: LabelTable, new: LabelTable, name: str, m
         return figure
     before, after = old.of_queries(name, measure), new.of_queries(name, measure)
     better = parse_measure(measure).higher_is_better
-    found = study.test()([after[qid] for qid in before], list(before.values()), higher_is_better=better)
-    return replace(figure, difference=found.mean, p=found.p, mark=mark(study.study.marks).of(found.p))
+    difference = study.test()([after[qid] for qid in before], list(before.values()), higher_is_better=better)
+    return replace(figure, difference=difference.mean, p=difference.p, mark=mark(study.study.marks).of(difference.p))
 
 
 def _drawing(sets: list[LabelTable], measure: str) -> Drawing:

@@ -74,27 +74,27 @@ class Recommendation:
         return serving(self.chain, self.models)
 
 
-def advice(found: Recommendation | None, measure: str, limit: float) -> str:
+def advice(best: Recommendation | None, measure: str, limit: float) -> str:
     """The recommendation in words, with the commands."""
-    if found is None:
+    if best is None:
         return f"Nothing here answers 95 of 100 queries within {limit:g} ms."
-    figures = f"{measure} {found.quality:.4f}, 95 of 100 queries within {found.milliseconds:.0f} ms"
-    before = f"; another index needs its vectors first: {found.before}" if found.before else ""
+    figures = f"{measure} {best.quality:.4f}, 95 of 100 queries within {best.milliseconds:.0f} ms"
+    before = f"; another index needs its vectors first: {best.before}" if best.before else ""
     return (
-        f"Within {limit:g} ms: {found.row} ({figures}). On the study's own index: {found.search}; as a server: "
-        f"{found.serve}; asked with {found.request}{before}"
+        f"Within {limit:g} ms: {best.row} ({figures}). On the study's own index: {best.search}; as a server: "
+        f"{best.serve}; asked with {best.request}{before}"
     )
 
 
 def on_frontier(points: Mapping[str, tuple[float, float]]) -> list[str]:
     """The names on the Pareto frontier of (quality, latency), fastest first."""
-    found: list[str] = []
+    frontier: list[str] = []
     highest = float("-inf")
     for name, (quality, _) in sorted(points.items(), key=lambda item: (item[1][1], -item[1][0])):
         if quality > highest:
-            found.append(name)
+            frontier.append(name)
             highest = quality
-    return found
+    return frontier
 
 
 def recommended(
@@ -202,13 +202,13 @@ def quality_and_latency(
         "drawings": (_drawing(made, best, measure),),
     }
     if study.latency is not None:
-        found = recommended(made, {row.row.name: row.chain for row in rows}, measure, study.latency)
-        if found is not None:
-            row = next(row for row in rows if row.row.name == found.row)
+        recommendation = recommended(made, {row.row.name: row.chain for row in rows}, measure, study.latency)
+        if recommendation is not None:
+            row = next(row for row in rows if row.row.name == recommendation.row)
             index = study.store.path(study.store.record(row.run.key)["parents"][0]) / INDEX
             names = {str(step.settings.get("model")) for step in all_steps(row.chain)}
             folders = {name: folder for name in names if (folder := study.trained_folder(row, name))}
             models = {name: str(folder) for name, folder in folders.items()}
-            found = replace(found, index=str(index), models=models)
-        content["advice"] = advice(found, measure, study.latency)
+            recommendation = replace(recommendation, index=str(index), models=models)
+        content["advice"] = advice(recommendation, measure, study.latency)
     return result_table(table, chosen.name, compared.queries, **content)

@@ -290,7 +290,7 @@ class Markup:
 
 def escaped(text: str) -> str:
     """Text escaped for LaTeX."""
-    return SPECIAL.sub(lambda found: WRITTEN.get(found[1], f"\\{found[1]}"), text)
+    return SPECIAL.sub(lambda match: WRITTEN.get(match[1], f"\\{match[1]}"), text)
 
 
 IN_MARKDOWN = Markup(

@@ -122,11 +122,11 @@ def libraries() -> dict[str, str]:
 
 def check_libraries(expected: Mapping[str, str]) -> None:
     """Raise an error for other versions than those in the study's report."""
-    found = libraries()
-    for name in dict.fromkeys((*expected, *found)):
-        if expected.get(name) != found.get(name):
+    installed = libraries()
+    for name in dict.fromkeys((*expected, *installed)):
+        if expected.get(name) != installed.get(name):
             known = expected.get(name, "no such library")
-            raise RankwellError(f"{name}: expected {known} as where the study was begun, found {found.get(name)}")
+            raise RankwellError(f"{name}: expected {known} as where the study was begun, found {installed.get(name)}")
 
 
 def check_inputs(cell: Cell) -> None:
