@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rankwell.clickhouse.engine import parse_address
+from rankwell.clickhouse.index import ClickHouseIndex
 from rankwell.clickhouse.push import push, push_documents
 
-__all__ = ["parse_address", "push", "push_documents"]
+__all__ = ["ClickHouseIndex", "parse_address", "push", "push_documents"]
