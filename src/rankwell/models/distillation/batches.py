@@ -11,13 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankwell.core import Floats, Integers, Progress, RankwellError
+from rankwell.evaluation import parse_measure
 from rankwell.models.base.folder import ModelFolder
-from rankwell.models.base.tokens import PairTokens, Tokenizer
+from rankwell.models.base.tokens import PairTokens
 from rankwell.models.distillation.student import teacher_scorer, teacher_scores
 from rankwell.models.learning.losses import loss_named
-from rankwell.models.learning.pair_batches import PairBatches, TokenisedPairs, query_lists, single_pairs
+from rankwell.models.learning.pair_batches import (
+    PairBatches,
+    TokenisedPairs,
+    padding_and_segments,
+    query_lists,
+    single_pairs,
+)
 from rankwell.models.learning.pairs import UNLABELLED, Pairs
-from rankwell.models.learning.validation import RankingValidation, check_validation, measures_to_take
+from rankwell.models.learning.validation import RankingValidation, validation_measures
 
 if TYPE_CHECKING:
     from rankwell.models.distillation.losses import Mixture
@@ -53,9 +60,7 @@ class DistilBatches:
         """Tokenise all pairs; compute the teacher's scores, unless it runs at every step anyway."""
         if not len(pairs):
             raise RankwellError(f"{pairs.folder}: expected pairs to train on, found none")
-        tokenizer = Tokenizer(start.tokenizer_file)
-        start.check_tokenizer(tokenizer.vocabulary)
-        cut = PairTokens(tokenizer, settings.max_tokens or 0, settings.query_tokens)
+        cut = PairTokens(start.load_tokenizer(), settings.max_tokens or 0, settings.query_tokens)
         with Progress("tokenising", unit="pairs", total=len(pairs), quiet=quiet) as progress:
             tokenised = TokenisedPairs.of(pairs, cut, progress)
         if cut.truncated.documents_cut or cut.truncated.queries_cut:
@@ -74,8 +79,7 @@ class DistilBatches:
             raise RankwellError(
                 f"{pairs.folder}: expected queries with several documents, to compare them with one another, found none"
             )
-        padding = int(getattr(model.config, "pad_token_id", 0) or 0)
-        segments = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
+        padding, segments = padding_and_segments(model.config)
         tokens = PairBatches(tokenised, padding, segments=True)  # one of the two models may need them
         return cls(tokens, cut, labelled, scores, examples, segments)
 
@@ -100,24 +104,24 @@ def labelled_rows(pairs: Pairs) -> NDArray[np.bool_]:
 def validation_of(pairs: Pairs, batches: DistilBatches, measure: str) -> RankingValidation:
     """Measures the ranking of labelled pairs, truncated like the training pairs."""
     if not labelled_rows(pairs).any():
-        raise RankwellError(f"{pairs.folder}: expected labelled pairs to measure {measure} on, found unlabelled ones")
+        expected = f"labelled pairs to measure {parse_measure(measure)} on"
+        raise RankwellError(f"{pairs.folder}: expected {expected}, found unlabelled ones")
     held_out = TokenisedPairs.of(pairs, batches.cut)
-    check_validation(held_out, measure)
     inner = PairBatches(held_out, batches.tokens.padding, batches.segments)
-    return RankingValidation(inner, measures_to_take(measure), loss_named("bce"))
+    return RankingValidation(inner, validation_measures(held_out, measure), loss_named("bce"))
 
 
 def _check_labels(labels: Floats, labelled: NDArray[np.bool_], mixture: Mixture) -> None:
     """Refuse missing labels where the hard loss needs them."""
     if "hard" not in (loss.name for _, loss in mixture.parts):
         return
-    found = labels[labelled]
-    if not len(found):
+    known = labels[labelled]
+    if not len(known):
         if len(mixture.parts) == 1:
             raise RankwellError("pairs: expected labels to learn from, found none: make the pairs from judgments")
         log.warning("no pair has a label: the hard loss is left out")
-    elif found.min() < 0 or found.max() > 1:
+    elif known.min() < 0 or known.max() > 1:
         raise RankwellError(
-            f"pairs: expected labels from 0 to 1 for the hard loss, found {found.min():g} to {found.max():g}: "
+            f"pairs: expected labels from 0 to 1 for the hard loss, found {known.min():g} to {known.max():g}: "
             "make the pairs with a minimum grade, or leave it out with --weights hard=0"
         )

@@ -16,6 +16,7 @@ from rankwell.models.base.folder import ModelFolder
 from rankwell.models.distillation.losses import Compared, Mixture, States, observe
 from rankwell.models.distillation.student import layer_map, load_teacher, score_of
 from rankwell.models.distillation.training import WIDENING
+from rankwell.models.learning.pair_batches import padding_and_segments
 from rankwell.models.learning.starting_model import transformer_layers
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -81,7 +82,7 @@ class Comparing:
 
 def given_to(model: Any, batch: Mapping[str, Any]) -> dict[str, Any]:
     """The model's part of a batch: without segment ids for a model that has none."""
-    segments = int(getattr(model.config, "type_vocab_size", 0) or 0) > 1
+    _, segments = padding_and_segments(model.config)
     return {name: batch[name] for name in INPUTS if name in batch and (segments or name != "token_type_ids")}
 
 

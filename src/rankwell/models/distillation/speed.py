@@ -35,7 +35,7 @@ def compare_speed(
     Each scores the same sample of the given pairs, with ONNX Runtime in fp32 where possible.
     """
     some = pairs.take(range(0, len(pairs), max(1, len(pairs) // count)))
-    texts = list(zip(some.column("query"), some.column("document"), strict=True))[:count]
+    texts = list(some.texts())[:count]
     scorers = [_scorer(model, threads) for model in models]
     for scorer in scorers:
         scorer.logits(texts[:8])  # the first call is slower

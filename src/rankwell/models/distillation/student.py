@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -64,9 +65,8 @@ def teacher_scores(scorer: Scorer, pairs: Pairs, progress: Progress) -> Floats:
     """The teacher's score of every pair, in order. Scores are cached as in `rankwell rerank`."""
     with ScoreCache(scorer.fingerprint()) as cache:
         score = PairScores(scorer, cache, Tally(), progress)
-        blocks = pairs.batches(["query", "document"], BLOCK)
-        texts = ((block["query"].to_pylist(), block["document"].to_pylist()) for block in blocks)
-        parts = [score(list(zip(*both, strict=True))) for both in texts]
+        texts = pairs.texts()
+        parts = [score(block) for block in iter(lambda: list(islice(texts, BLOCK)), [])]
     return np.concatenate([*parts, np.zeros(0, np.float32)])
 
 
@@ -105,10 +105,6 @@ def layer_map(told: str, student: int, teacher: int) -> tuple[int, ...]:
     return numbers
 
 
-def _evenly(student: int, teacher: int) -> tuple[int, ...]:
-    return tuple(round(place * teacher / student) for place in range(1, student + 1))
-
-
 def _every_second(student: int, teacher: int) -> tuple[int, ...]:
     if student != teacher // 2:
         expected = f"another map (evenly, first, last), because every second of {teacher} layers are {teacher // 2}"
@@ -116,19 +112,11 @@ def _every_second(student: int, teacher: int) -> tuple[int, ...]:
     return tuple(range(2, teacher + 1, 2))
 
 
-def _first(student: int, teacher: int) -> tuple[int, ...]:  # noqa: ARG001 -- signature of all maps
-    return tuple(range(1, student + 1))
-
-
-def _last(student: int, teacher: int) -> tuple[int, ...]:
-    return tuple(range(teacher - student + 1, teacher + 1))
-
-
 NAMED: Mapping[str, Callable[[int, int], tuple[int, ...]]] = {
-    "evenly": _evenly,
+    "evenly": lambda student, teacher: tuple(round(place * teacher / student) for place in range(1, student + 1)),
     "every-second": _every_second,
-    "first": _first,
-    "last": _last,
+    "first": lambda student, _: tuple(range(1, student + 1)),
+    "last": lambda student, teacher: tuple(range(teacher - student + 1, teacher + 1)),
 }
 
 
@@ -156,10 +144,10 @@ class Student:
         """Parse the user's text."""
         if not told.startswith("teacher:"):
             return cls(model=told)
-        found = OF_TEACHER.fullmatch(told)
-        if found is None:
+        sizes = OF_TEACHER.fullmatch(told)
+        if sizes is None:
             raise ParameterError("student", expected="teacher:6, teacher:3x192, a folder or a name", found=told)
-        return cls(int(found["layers"]), None if found["width"] is None else int(found["width"]))
+        return cls(int(sizes["layers"]), None if sizes["width"] is None else int(sizes["width"]))
 
     def folder(self, teacher: ModelFolder) -> ModelFolder:
         """The folder of its initial weights and its tokenizer."""

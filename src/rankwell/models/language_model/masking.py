@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwell.core import Integers, ParameterError, RankwellError
-from rankwell.models.base.folder import TOKENIZER, ModelFolder
+from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.torch_model import FROM_FOLDER
 from rankwell.models.learning.starting_model import freeze, load_model
 
@@ -139,13 +137,6 @@ def open_mask_tokenizer(folder: ModelFolder) -> MaskTokenizer:
     folder.check_tokenizer(size)
     tokens = MaskedTokens(size, special.mask_token_id, frozenset(special.all_special_ids))
     return MaskTokenizer(tokenizer, tokens, special.mask_token, special.unk_token_id, special.pad_token_id or 0)
-
-
-def copy_tokenizer(source: Path, out: Path) -> None:
-    """Copy the files of a tokenizer."""
-    for name in TOKENIZER:
-        if (source / name).is_file():
-            shutil.copyfile(source / name, out / name)
 
 
 # The parts of a head in the order of the forward pass, by transformers' model types.

@@ -18,7 +18,6 @@ from rankwell.models.language_model.masking import (
     LoadedModel,
     Masker,
     MaskTokenizer,
-    copy_tokenizer,
     freeze_body,
     load_masked_model,
     masked_loss,
@@ -28,7 +27,7 @@ from rankwell.models.language_model.settings import MlmSettings
 from rankwell.models.language_model.texts import FIXED, MaskedRows, MlmTexts, pack_held_out, read_mlm_texts
 from rankwell.models.learning.folders import check_new_folder
 from rankwell.models.learning.run_folder import RunFolder
-from rankwell.models.learning.starting_model import find_trainable, longest_input
+from rankwell.models.learning.starting_model import copy_tokenizer, find_trainable, longest_input
 from rankwell.models.learning.trainer import Job, TrainingResult, going_on, needs_training, set_up, train_job
 
 KIND = "mlm"

@@ -170,6 +170,11 @@ class Pairs:
         """One column as a list of texts or numbers."""
         return [value for batch in self.batches([name]) for value in batch[name].to_pylist()]
 
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """The query and the document of every pair, in constant memory."""
+        for batch in self.batches(["query", "document"]):
+            yield from zip(batch["query"].to_pylist(), batch["document"].to_pylist(), strict=True)
+
     def labels(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The labels as an array."""
         return np.array(self.column("label"), dtype=np.float64)
