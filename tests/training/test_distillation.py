@@ -149,7 +149,7 @@ def test_a_student_of_its_own_is_distilled(place: Path, tmp_path: Path) -> None:
 def test_gradients_reach_the_student_and_never_the_teacher(place: Path) -> None:
     import torch
 
-    from rankwell.models.distillation.comparing import Comparing
+    from rankwell.models.distillation.batches import Comparing
     from rankwell.models.distillation.losses import Mixture
     from rankwell.models.distillation.student import Student, find_teacher
 
@@ -169,7 +169,7 @@ def test_gradients_reach_the_student_and_never_the_teacher(place: Path) -> None:
 
 
 def test_neither_padding_nor_the_order_of_a_batch_changes_the_loss(place: Path) -> None:
-    from rankwell.models.distillation.comparing import Comparing
+    from rankwell.models.distillation.batches import Comparing
     from rankwell.models.distillation.losses import Mixture
     from rankwell.models.distillation.student import Student, find_teacher
 

@@ -359,7 +359,7 @@ train = Typer(no_args_is_help=True, help="Training: pairs, models, searches over
 for command in (pairs, linear, vocabulary, mlm):
     train.command()(command)
 for name, family in families.TRAINABLE.items():
-    if isinstance(family, families.FineTuned):
+    if family.training is not None:
         train.command(name)(_command_of(family.training))
 for command in (resume, search):
     train.command()(command)

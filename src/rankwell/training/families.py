@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,83 +27,46 @@ from rankwell.models.review_rankers.training import ArchitectureSettings, train_
 
 
 @dataclass(frozen=True)
-class Family(ABC):
-    """A family of models that is trained on pairs."""
+class Family:
+    """A family of models that is trained on pairs: from a starting model by `training`, or from scratch (linear).
 
-    @property
-    @abstractmethod
-    def settings(self) -> type[Any]:
-        """The settings class of the family."""
+    `score` gives the scores of pairs by the model in a folder.
+    """
 
-    @abstractmethod
-    def origin(self, model: str | None) -> str:
-        """The fingerprint of the starting model; "" for training from scratch."""
-
-    @abstractmethod
-    def train(self, pairs: Pairs, folder: Path, model: str | None, settings: Any, validation: Pairs | None) -> None:
-        """Train a model into `folder/model`; continue an interrupted run that is there."""
-
-    @abstractmethod
-    def scores(self, folder: Path, settings: Any, pairs: Pairs) -> Sequence[float]:
-        """Score pairs with the trained model."""
-
-
-@dataclass(frozen=True)
-class FineTuned(Family):
-    """A family that starts from a model with PyTorch weights and writes a run folder."""
-
-    training: Training[Any]
+    training: Training[Any] | None
     score: Callable[[str, Any, Pairs], Sequence[float]]
 
     @property
     def settings(self) -> type[Any]:
         """The settings class of the family."""
-        return self.training.settings
+        return LinearSettings if self.training is None else self.training.settings
 
     def origin(self, model: str | None) -> str:
-        """The fingerprint of the starting weights."""
-        return find_trainable(_wanted(model)).fingerprint()
-
-    def train(self, pairs: Pairs, folder: Path, model: str | None, settings: Any, validation: Pairs | None) -> None:
-        """Fine-tune the model into `folder/model`."""
-        start = _wanted(model)
-        self.training(pairs, folder, model=start, settings=settings, validation=validation, resume=True, quiet=True)
-
-    def scores(self, folder: Path, settings: Any, pairs: Pairs) -> Sequence[float]:
-        """Score pairs with ONNX Runtime."""
-        return self.score(str(folder / "model"), settings, pairs)
-
-
-@dataclass(frozen=True)
-class LinearModels(Family):
-    """Linear models: trained from scratch within seconds."""
-
-    settings = LinearSettings
-
-    def origin(self, model: str | None) -> str:
-        """Linear models have no starting model."""
+        """The fingerprint of the starting weights; "" for training from scratch."""
+        if self.training is not None:
+            return find_trainable(_wanted(model)).fingerprint()
         if model is not None:
             raise ParameterError("model", expected="none: a linear model begins from nothing", found=model)
         return ""
 
-    def train(
-        self,
-        pairs: Pairs,
-        folder: Path,
-        model: str | None,  # noqa: ARG002 -- no starting model
-        settings: LinearSettings,
-        validation: Pairs | None,  # noqa: ARG002 -- no step to select
-    ) -> None:
-        """Fit a linear model into the folder."""
-        train_linear(pairs, folder / "model", settings)
+    def train(self, pairs: Pairs, folder: Path, model: str | None, settings: Any, validation: Pairs | None) -> None:
+        """Train a model into `folder/model`; continue an interrupted run that is there."""
+        if self.training is None:
+            train_linear(pairs, folder / "model", settings)
+            return
+        start = _wanted(model)
+        self.training(pairs, folder, model=start, settings=settings, validation=validation, resume=True, quiet=True)
 
-    def scores(self, folder: Path, settings: LinearSettings, pairs: Pairs) -> Sequence[float]:  # noqa: ARG002 -- not needed
-        """The logits of the pairs."""
-        from rankwell.models.linear.ranking import load_linear
+    def scores(self, folder: Path, settings: Any, pairs: Pairs) -> Sequence[float]:
+        """Score pairs with the trained model."""
+        return self.score(str(folder / "model"), settings, pairs)
 
-        texts = list(zip(pairs.column("query"), pairs.column("document"), strict=True))
-        scores: list[float] = load_linear(folder / "model").logits(texts).ravel().tolist()
-        return scores
+
+def _linear_scores(model: str, settings: LinearSettings, pairs: Pairs) -> Sequence[float]:  # noqa: ARG001 -- not needed
+    from rankwell.models.linear.ranking import load_linear
+
+    scores: list[float] = load_linear(model).logits(list(pairs.texts())).ravel().tolist()
+    return scores
 
 
 def _cross_encoder_scores(model: str, settings: CrossEncoderSettings, pairs: Pairs) -> Sequence[float]:
@@ -113,8 +74,7 @@ def _cross_encoder_scores(model: str, settings: CrossEncoderSettings, pairs: Pai
     from rankwell.models.base import load_pair_scorer
 
     scorer = load_pair_scorer(model, query_tokens=settings.query_tokens, threads=settings.threads)
-    texts = list(zip(pairs.column("query"), pairs.column("document"), strict=True))
-    scores: list[float] = scorer.scores(scorer.logits(texts)).tolist()
+    scores: list[float] = scorer.scores(scorer.logits(list(pairs.texts()))).tolist()
     return scores
 
 
@@ -151,9 +111,8 @@ def _parade_scores(model: str, settings: ParadeSettings, pairs: Pairs) -> Sequen
     scorer = load_parade(model, threads=settings.threads)
     split = list(documents_of(pairs, scorer.reading))
     logits = scorer.logits([(pair.query, tuple(passages)) for pair, passages in split])[:, 0].tolist()
-    found = {(pair.group, pair.document_id): logit for (pair, _), logit in zip(split, logits, strict=True)}
-    keys = zip(pairs.column("group"), pairs.column("document_id"), strict=True)
-    return [found[key] for key in keys]
+    of_document = {(pair.group, pair.document_id): logit for (pair, _), logit in zip(split, logits, strict=True)}
+    return [of_document[key] for key in zip(pairs.column("group"), pairs.column("document_id"), strict=True)]
 
 
 def _duo_scores(model: str, settings: DuoSettings, pairs: Pairs) -> Sequence[float]:
@@ -173,16 +132,14 @@ def _duo_scores(model: str, settings: DuoSettings, pairs: Pairs) -> Sequence[flo
     return [float(score) for score in scores]
 
 
-TRAINABLE: Mapping[str, Family] = MappingProxyType(
-    {
-        "cross-encoder": FineTuned(train_cross_encoder, _cross_encoder_scores),
-        "bi-encoder": FineTuned(train_bi_encoder, _bi_encoder_scores),
-        "parade": FineTuned(train_parade, _parade_scores),
-        "duo": FineTuned(train_duo, _duo_scores),
-        "architecture": FineTuned(train_architecture, _architecture_scores),
-        "linear": LinearModels(),
-    }
-)
+TRAINABLE: Mapping[str, Family] = {
+    "cross-encoder": Family(train_cross_encoder, _cross_encoder_scores),
+    "bi-encoder": Family(train_bi_encoder, _bi_encoder_scores),
+    "parade": Family(train_parade, _parade_scores),
+    "duo": Family(train_duo, _duo_scores),
+    "architecture": Family(train_architecture, _architecture_scores),
+    "linear": Family(None, _linear_scores),
+}
 
 
 def kind_named(name: str) -> Family:
@@ -192,11 +149,6 @@ def kind_named(name: str) -> Family:
     return TRAINABLE[name]
 
 
-def with_seed(settings: Any, seed: int) -> Any:
-    """The same settings with another seed, where they have one."""
-    return replace(settings, seed=seed) if hasattr(settings, "seed") else settings
-
-
 def _wanted(model: str | None) -> str:
     if model is None:
         raise RankwellError("search: expected a model to start from, found none: name one with --model")
@@ -204,14 +156,12 @@ def _wanted(model: str | None) -> str:
 
 
 # Each review ranker has its own kind of run.
-RESUME: Mapping[str, Callable[..., TrainingResult]] = MappingProxyType(
-    {
-        **{name: family.training.resume for name, family in TRAINABLE.items() if isinstance(family, FineTuned)},
-        **dict.fromkeys(ARCHITECTURES, train_architecture.resume),
-        "mlm": resume_mlm,
-        DISTILLED: resume_distillation,
-    }
-)
+RESUME: Mapping[str, Callable[..., TrainingResult]] = {
+    **{name: family.training.resume for name, family in TRAINABLE.items() if family.training},
+    **dict.fromkeys(ARCHITECTURES, train_architecture.resume),
+    "mlm": resume_mlm,
+    DISTILLED: resume_distillation,
+}
 
 
 def resume_training(path: Path | str, *, quiet: bool = False) -> TrainingResult:

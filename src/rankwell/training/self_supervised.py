@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import orjson
@@ -46,9 +45,7 @@ class Spool(Mapping[str, Document]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def __len__(self) -> int:
@@ -86,19 +83,24 @@ class UnlabelledPair(NamedTuple):
     fold: int
     shape: str
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The values of the columns besides those of `Pair`."""
+        return {"fold": self.fold, "shape": self.shape}
+
 
 @dataclass(frozen=True)
 class SelfSupervised:
     """Settings of pairs made from documents alone.
 
-    A pair is false with probability `false_pairs`: the other text is then another document's. `title_title` is the
-    fraction of title-title pairs, `swapped` that of abstract-title pairs; the others are title-abstract. Both
-    texts of a pair are perturbed independently. `title` and `abstract` name the fields
-    (the abstract's is detected by default); each document's text is the query of `per_document` pairs.
+    In a false pair the other text is another document's. Pairs are title-abstract but for the shares `title_title` and
+    `swapped`; both texts of a pair are perturbed independently.
 
     A document's pairs depend on the seed and its id, and for false pairs on the collection; not on how the
     work is divided. Partners come from the same one of up to 100 folds, so that folds share no document.
     """
+
+    columns: ClassVar[Mapping[str, str]] = EXTRA
 
     title: str = param("title", "Self-supervised: field with the titles.", Text())
     abstract: str | None = param(
@@ -144,12 +146,13 @@ class SelfSupervised:
         At most `limit`, from documents drawn at random: the first ones of a collection may be all of one kind.
         """
         fields = {TITLE: self.title, ABSTRACT: self.abstract_field(documents)}
-        usable = np.array(
-            [number for number in range(len(documents)) if _has(documents.at(number), fields)], dtype=np.int64
-        )
+        needed = set(fields.values())
+        having = [number for number in range(len(documents)) if needed <= documents.at(number).fields.keys()]
+        usable = np.array(having, dtype=np.int64)
         self.skipped["documents without title or abstract"] = len(documents) - len(usable)
         if len(usable) < 2:  # noqa: PLR2004 -- a document and a partner
-            raise RankwellError(f"pairs: expected two documents or more with {_both(fields)}, {_found(documents)}")
+            both = " and ".join(fields.values())
+            raise RankwellError(f"pairs: expected two documents or more with {both}, {_found(documents)}")
         folds = Folds.drawn(len(usable), self.seed)
         wanted = len(usable) if limit is None else -(-limit // self.per_document)
         for place in np.sort(folds.order[:wanted]).tolist():
@@ -162,12 +165,12 @@ class SelfSupervised:
     def abstract_field(self, documents: Spool) -> str:
         """The field with the abstracts; where there is none, the error lists the fields."""
         wanted = ABSTRACTS if self.abstract is None else (self.abstract,)
-        found = next((name for name in wanted if documents.fields[name]), None)
-        if found is None or not documents.fields[self.title]:
+        name = next((name for name in wanted if documents.fields[name]), None)
+        if name is None or not documents.fields[self.title]:
             raise RankwellError(
                 f"pairs: expected documents with fields {self.title} and {' or '.join(wanted)}, {_found(documents)}"
             )
-        return found
+        return name
 
     def _pair(
         self, own: Document, fields: dict[str, str], partners: _Partners, chooser: random.Random
@@ -236,14 +239,6 @@ class _Partners(NamedTuple):
             if other.fields[name] != own.fields[name]:
                 return other
         return None
-
-
-def _has(document: Document, fields: dict[str, str]) -> bool:
-    return all(name in document.fields for name in fields.values())
-
-
-def _both(fields: dict[str, str]) -> str:
-    return " and ".join(fields.values())
 
 
 def _found(documents: Spool) -> str:

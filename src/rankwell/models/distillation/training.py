@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from rankwell.core import ParameterError, RankwellError
@@ -23,18 +22,16 @@ from rankwell.models.learning.trainer import Job, Start, TrainingResult, needs_t
 
 LOSSES = ("embedding", "attention", "hidden", "cosine", "soft", "margin", "hard")
 
-METHODS: Mapping[str, Mapping[str, float]] = MappingProxyType(
-    {
-        # Simplified TinyBERT: everything together in one stage (Chen et al., ECIR 2021).
-        "tinybert": {"embedding": 1.0, "attention": 1.0, "hidden": 1.0, "soft": 1.0, "hard": 1.0},
-        # Hinton et al., 2015.
-        "soft": {"soft": 1.0},
-        # Hofstätter et al., 2020.
-        "margin-mse": {"margin": 1.0},
-        # Sanh et al., 2019, with their weights (labels in place of masked words).
-        "distilbert": {"soft": 5.0, "hard": 2.0, "cosine": 1.0},
-    }
-)
+METHODS: Mapping[str, Mapping[str, float]] = {
+    # Simplified TinyBERT: everything together in one stage (Chen et al., ECIR 2021).
+    "tinybert": {"embedding": 1.0, "attention": 1.0, "hidden": 1.0, "soft": 1.0, "hard": 1.0},
+    # Hinton et al., 2015.
+    "soft": {"soft": 1.0},
+    # Hofstätter et al., 2020.
+    "margin-mse": {"margin": 1.0},
+    # Sanh et al., 2019, with their weights (labels in place of masked words).
+    "distilbert": {"soft": 5.0, "hard": 2.0, "cosine": 1.0},
+}
 
 
 def weights_of(method: str, changes: Mapping[str, float]) -> dict[str, float]:
@@ -164,8 +161,7 @@ def _train(start: Start[DistilSettings], master: ModelFolder, student: str) -> T
 
 
 def _prepare(start: Start[DistilSettings], master: ModelFolder, student: Student) -> tuple[Job, DistilSettings]:
-    from rankwell.models.distillation.batches import DistilBatches, validation_of
-    from rankwell.models.distillation.comparing import Comparing
+    from rankwell.models.distillation.batches import Comparing, DistilBatches, validation_of
     from rankwell.models.distillation.losses import Mixture
 
     settings, folder, data = start.settings, start.folder, start.data

@@ -171,9 +171,7 @@ def comparisons(groups: Integers, labels: Floats, query_ids: Sequence[str], *, o
 class DuoSettings(RankerSettings):
     """Settings for training a duo model, besides those of all training; the loss is binary cross-entropy.
 
-    Each document of a query is compared with at most `others` less relevant ones, in both orders: these are the
-    examples that `epochs` and `batch_size` count. In validation each document is compared with at most
-    `validation_others` of its query. `max_tokens` and `query_tokens` are the token limits of a triple.
+    Two documents are compared in both orders: these are the examples that `epochs` and `batch_size` count.
     """
 
     others: int = param(8, "Pair each document with at most N less relevant ones.", Whole(1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,12 +30,10 @@ class Replacement:
             raise ParameterError("replacement", expected="shares from 0 to 1, together at most 1", found=self)
 
 
-REPLACEMENTS: Mapping[str, Replacement] = MappingProxyType(
-    {
-        "bert": Replacement(0.8, 0.1),  # Devlin et al., "BERT", 2019, section 3.1: arXiv 1810.04805
-        "all-mask": Replacement(1.0, 0.0),
-    }
-)
+REPLACEMENTS: Mapping[str, Replacement] = {
+    "bert": Replacement(0.8, 0.1),  # Devlin et al., "BERT", 2019, section 3.1: arXiv 1810.04805
+    "all-mask": Replacement(1.0, 0.0),
+}
 
 
 @dataclass(frozen=True)
@@ -140,18 +137,16 @@ def open_mask_tokenizer(folder: ModelFolder) -> MaskTokenizer:
 
 
 # The parts of a head in the order of the forward pass, by transformers' model types.
-HEADS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "albert": ("predictions",),
-        "bert": ("cls",),
-        "camembert": ("lm_head",),
-        "distilbert": ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
-        "electra": ("generator_predictions", "generator_lm_head"),
-        "mpnet": ("lm_head",),
-        "roberta": ("lm_head",),
-        "xlm-roberta": ("lm_head",),
-    }
-)
+HEADS: Mapping[str, tuple[str, ...]] = {
+    "albert": ("predictions",),
+    "bert": ("cls",),
+    "camembert": ("lm_head",),
+    "distilbert": ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
+    "electra": ("generator_predictions", "generator_lm_head"),
+    "mpnet": ("lm_head",),
+    "roberta": ("lm_head",),
+    "xlm-roberta": ("lm_head",),
+}
 BODY = "body"
 
 

@@ -39,8 +39,6 @@ class PackedTexts:
 
     def fingerprint(self) -> str:
         """A fingerprint of all tokens."""
-        import hashlib
-
         content = np.ascontiguousarray(self.ids, dtype=np.int32)
         return fingerprint([self.ids.shape, hashlib.sha256(content.data).hexdigest()])
 

@@ -72,8 +72,8 @@ def resume_mlm(run: RunFolder, *, quiet: bool = False) -> TrainingResult:
     start = _start(folder, settings)
     texts = _read(begun["data"]["folder"], start.vocabulary, settings, quiet=quiet)
     told = {"model": folder.fingerprint(), "data": texts.fingerprint}
-    for name, found in told.items():
-        if begun[name]["fingerprint"] != found:
+    for name, now in told.items():
+        if begun[name]["fingerprint"] != now:
             where = begun[name].get("name", begun[name].get("folder"))
             raise RankwellError(f"{run.path}: expected {name} {where} as the run began with, found it changed since")
     return _train(run, start, texts, settings, quiet=quiet).training
@@ -117,28 +117,23 @@ def _train(run: RunFolder, start: _Start, texts: MlmTexts, settings: MlmSettings
         texts.held_out, vocabulary, tuple(settings.fill), longest_input(start.folder), quiet=quiet
     )
     before = examination.take(model, "before")
-    found: list[Adaptation] = []
+    adaptations: list[Adaptation] = []
 
     def write_model(trained: Any, place: Path) -> None:
         trained.save_pretrained(place)
         copy_tokenizer(start.folder.path, place)
-        found.append(Adaptation(start.loaded.new, before, examination.take(trained, "after"), texts.training))
-        write_adaptation(run.path, found[-1])
+        adaptations.append(Adaptation(start.loaded.new, before, examination.take(trained, "after"), texts.training))
+        write_adaptation(run.path, adaptations[-1])
 
     masker = _masker(texts, vocabulary, settings)
     rows = MaskedRows(texts.training, masker, settings.seed)
     curve = MaskedRows(pack_held_out(texts, vocabulary, settings, CURVE_ROWS), masker, settings.seed, FIXED)
-    job = Job(
-        model=model,
-        examples=rows,
-        collate=rows.collate,
-        loss=_loss,
-        write_model=write_model,
-        validate=lambda trained: {PERPLEXITY: perplexity(trained, curve, settings.batch_size)},
-        measure=PERPLEXITY,
-        higher_is_better=False,
-    )
-    return MlmResult(train_job(run, job, settings, quiet=quiet), found[-1])
+
+    def validate(trained: Any) -> dict[str, float]:
+        return {PERPLEXITY: perplexity(trained, curve, settings.batch_size)}
+
+    job = Job(model, rows, rows.collate, _loss, write_model, validate, measure=PERPLEXITY, higher_is_better=False)
+    return MlmResult(train_job(run, job, settings, quiet=quiet), adaptations[-1])
 
 
 def perplexity(model: Any, rows: MaskedRows, batch_size: int) -> float:

@@ -198,11 +198,11 @@ class PairsWriter:
         from pyarrow import compute
 
         _, parquet = pyarrow()
-        found = {"pairs": self.count}
+        counts = {"pairs": self.count}
         for name, what in (("query_id", "queries"), ("document_id", "documents")):
             column = parquet.read_table(self._temporary / TABLE, columns=[name])[name]
-            found[what] = int(compute.count_distinct(column).as_py())
+            counts[what] = int(compute.count_distinct(column).as_py())
         labels = parquet.read_table(self._temporary / TABLE, columns=["label"])["label"]
-        found["positive"] = int(compute.sum(compute.greater(labels, 0)).as_py())
-        found["negative"] = self.count - found["positive"]
-        return found
+        counts["positive"] = int(compute.sum(compute.greater(labels, 0)).as_py())
+        counts["negative"] = self.count - counts["positive"]
+        return counts

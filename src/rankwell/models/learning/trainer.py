@@ -205,7 +205,7 @@ def train_job(folder: RunFolder, job: Job, settings: TrainingSettings, *, quiet:
         folder.write_environment(environment(threads))
         begin = time.monotonic()
         trainer = RunTrainer(folder, job, settings)
-        history = folder.metrics.validations(job.measure) if job.measure else []
+        history = folder.metrics.validations(job.measure)
         stopped = should_stop(history, settings.patience, higher_is_better=job.higher_is_better)
         if not stopped:  # a run may be interrupted between its last step and its end
             with Progress("training", unit="steps", total=trainer.total_steps, quiet=quiet) as progress:
