@@ -83,14 +83,10 @@ def _bi_encoder_scores(model: str, settings: BiEncoderSettings, pairs: Pairs) ->
     from rankwell.models.base import load_text_encoder
 
     encoder = load_text_encoder(model, threads=settings.threads)
-    queries, documents = pairs.column("query"), pairs.column("document")
-    of_queries, of_documents = (
-        {text: place for place, text in enumerate(dict.fromkeys(texts))} for texts in (queries, documents)
-    )
-    left = encoder.encode_queries(list(of_queries))
-    right = encoder.encode(list(of_documents))
-    both = zip(queries, documents, strict=True)
-    return [float(left[of_queries[query]] @ right[of_documents[document]]) for query, document in both]
+    queries, documents = (list(dict.fromkeys(pairs.column(name))) for name in ("query", "document"))
+    of_query = dict(zip(queries, encoder.encode_queries(queries), strict=True))
+    of_document = dict(zip(documents, encoder.encode(documents), strict=True))
+    return [float(of_query[query] @ of_document[document]) for query, document in pairs.texts()]
 
 
 def _architecture_scores(model: str, settings: ArchitectureSettings, pairs: Pairs) -> Sequence[float]:

@@ -17,8 +17,8 @@ from rankwell.models.learning.data import Data, full_name
 from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import RankerSettings, ValidationSettings
-from rankwell.models.learning.starting_model import copy_tokenizer, freeze, token_budget
-from rankwell.models.learning.trainer import Job, Start, TrainingResult, needs_training
+from rankwell.models.learning.starting_model import copy_tokenizer, freeze
+from rankwell.models.learning.trainer import Job, Start, TrainingResult, needs_training, with_budget
 
 LOSSES = ("embedding", "attention", "hidden", "cosine", "soft", "margin", "hard")
 
@@ -139,7 +139,7 @@ def distil(
     master = find_teacher(teacher)
     start = Student.parse(student).folder(master)
     data = Data.of(pairs, validation, settings.seed)
-    settings = replace(settings, max_tokens=token_budget(start, settings.max_tokens))
+    settings = with_budget(start, settings)
     told = {"teacher": full_name(teacher), "teacher_fingerprint": master.fingerprint(), "student": full_name(student)}
     run = data.run_folder(out, KIND, {**told, **settings.as_dict()}, start, resume=resume)
     return _train(Start(run, data, start, settings, quiet), master, student)

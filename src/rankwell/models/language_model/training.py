@@ -11,18 +11,9 @@ from typing import Any
 from rankwell.collections import ColumnChoice, Reading, open_collection
 from rankwell.core import ParameterError, Progress, RankwellError
 from rankwell.models.base.folder import ModelFolder
+from rankwell.models.language_model import masking
 from rankwell.models.language_model.cloze import Adaptation, Examination, check_sentences, write_adaptation
-from rankwell.models.language_model.masking import (
-    IGNORED,
-    REPLACEMENTS,
-    LoadedModel,
-    Masker,
-    MaskTokenizer,
-    freeze_body,
-    load_masked_model,
-    masked_loss,
-    open_mask_tokenizer,
-)
+from rankwell.models.language_model.masking import Masker, MaskTokenizer
 from rankwell.models.language_model.settings import MlmSettings
 from rankwell.models.language_model.texts import FIXED, MaskedRows, MlmTexts, pack_held_out, read_mlm_texts
 from rankwell.models.learning.folders import check_new_folder
@@ -85,12 +76,12 @@ class _Start:
 
     folder: ModelFolder
     vocabulary: MaskTokenizer
-    loaded: LoadedModel
+    loaded: masking.LoadedModel
 
 
 def _start(folder: ModelFolder, settings: MlmSettings) -> _Start:
     """Check settings and model before the collection is read."""
-    vocabulary = open_mask_tokenizer(folder)
+    vocabulary = masking.open_mask_tokenizer(folder)
     check_sentences(settings.fill, vocabulary.mask)
     longest = longest_input(folder)
     if settings.max_tokens > longest:
@@ -98,8 +89,8 @@ def _start(folder: ModelFolder, settings: MlmSettings) -> _Start:
             "max_tokens", expected=f"at most {longest}, as the model has it", found=settings.max_tokens
         )
     set_up(settings)
-    loaded = load_masked_model(folder, settings.seed)
-    freeze_body(loaded.model, settings.freeze)
+    loaded = masking.load_masked_model(folder, settings.seed)
+    masking.freeze_body(loaded.model, settings.freeze)
     return _Start(folder, vocabulary, loaded)
 
 
@@ -142,17 +133,17 @@ def perplexity(model: Any, rows: MaskedRows, batch_size: int) -> float:
     for start in range(0, len(rows), batch_size):
         batch = rows.collate([rows[place] for place in range(start, min(start + batch_size, len(rows)))])
         here = {name: part.to(model.device) for name, part in batch.items()}
-        count = int((here["labels"] != IGNORED).sum())
+        count = int((here["labels"] != masking.IGNORED).sum())
         total, tokens = total + float(_loss(model, here)) * count, tokens + count
     return math.exp(min(total / tokens, 700.0))  # exp() of more overflows
 
 
 def _loss(model: Any, batch: Mapping[str, Any]) -> Any:
     inputs = {name: part for name, part in batch.items() if name != "labels"}
-    return masked_loss(getattr(model, "module", model), inputs, batch["labels"])
+    return masking.masked_loss(getattr(model, "module", model), inputs, batch["labels"])
 
 
 def _masker(texts: MlmTexts, vocabulary: MaskTokenizer, settings: MlmSettings) -> Masker:
     counted = texts.training.frequencies(vocabulary.tokens.size) if settings.random == "frequency" else None
-    replacement = REPLACEMENTS[settings.replacement]
+    replacement = masking.REPLACEMENTS[settings.replacement]
     return Masker(vocabulary.tokens, settings.mask_probability, replacement, settings.whole_words, counted)

@@ -162,7 +162,7 @@ def count_collection(
 
 
 def extend_vocabulary(
-    found: CollectionWords,
+    collection: CollectionWords,
     model: str,
     out: Path | str,
     *,
@@ -176,7 +176,7 @@ def extend_vocabulary(
     """
     check_new_folder(out)
     folder = find_trainable(model)
-    before, counts = plain_tokenizer(folder.path), found.learnt.total()
+    before, counts = plain_tokenizer(folder.path), collection.learnt.total()
     chosen = missing_words(counts, before, words, at_least)
     _check(chosen, counts, words, model)
     extended = extend_tokenizer(folder.path, chosen)
@@ -184,7 +184,7 @@ def extend_vocabulary(
         tuple(chosen),
         tuple(counts[word] for word in chosen),
         tuple(tuple(before.id_to_token(piece) for piece in extended.pieces[word]) for word in chosen),
-        tuple(length_change(found.learnt + found.held_out, before, extended.tokenizer())),
+        tuple(length_change(collection.learnt + collection.held_out, before, extended.tokenizer())),
     )
     with new_folder(out) as place:
         extend_model(folder, extended, place)

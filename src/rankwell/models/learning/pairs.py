@@ -106,9 +106,9 @@ def _numbered(values: Sequence[Any]) -> tuple[Integers, int]:
     return np.array([places[value] for value in values], dtype=np.int64), len(places)
 
 
-def _check_units(found: int, fewest: int) -> None:
-    if found < fewest:
-        raise RankwellError(f"split: expected at least {fewest} queries (or folds) to share out, found {found}")
+def _check_units(count: int, fewest: int) -> None:
+    if count < fewest:
+        raise RankwellError(f"split: expected at least {fewest} queries (or folds) to share out, found {count}")
 
 
 FORMAT, VERSION = "rankwell pairs", 1

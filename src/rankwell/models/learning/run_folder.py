@@ -69,6 +69,7 @@ class MetricsLog:
             file.write(content)
 
 
+LIBRARIES = ("torch", "transformers", "sentence-transformers", "accelerate", "tokenizers", "numpy", "safetensors")
 CONFIGURATION, ENVIRONMENT, RESULT = "configuration.json", "environment.json", "result.json"
 
 
@@ -168,8 +169,19 @@ class RunFolder:
         """The content of `environment.json`; empty before it is written."""
         return read_json(self.path / ENVIRONMENT)
 
-    def write_environment(self, content: Mapping[str, Any]) -> None:
+    def write_environment(self, threads: int) -> None:
         """Write versions, machine and threads."""
+        import torch
+
+        content = {
+            "rankwell": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "processor": platform.machine(),
+            "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+            "threads": threads,
+            "libraries": {name: _version(name) for name in LIBRARIES},
+        }
         write_json(self.path / ENVIRONMENT, content)
 
     @property
@@ -240,25 +252,6 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a readable JSON file atomically."""
     with atomic_write(path) as file:
         file.write(orjson.dumps(dict(content), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY) + b"\n")
-
-
-LIBRARIES = ("torch", "transformers", "sentence-transformers", "accelerate", "tokenizers", "numpy", "safetensors")
-
-
-def environment(threads: int) -> dict[str, Any]:
-    """The content of `environment.json`."""
-    import torch
-
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    return {
-        "rankwell": __version__,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "processor": platform.machine(),
-        "gpu": gpu,
-        "threads": threads,
-        "libraries": {name: _version(name) for name in LIBRARIES},
-    }
 
 
 def _version(name: str) -> str | None:

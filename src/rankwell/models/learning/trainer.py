@@ -84,15 +84,13 @@ def needs_training(what: str) -> None:
         raise MissingExtraError(what, extra="train")
 
 
-def set_up(settings: TrainingSettings) -> int:
-    """Set seeds and threads; call it before the model is created. Returns the number of threads."""
+def set_up(settings: TrainingSettings) -> None:
+    """Set seeds and threads; call it before the model is created."""
     import torch
     import transformers
 
-    threads = settings.threads or cores()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(settings.threads or cores())
     transformers.set_seed(settings.seed)
-    return threads
 
 
 def going_on(run: RunFolder, settings: Settings) -> Settings:
@@ -193,7 +191,6 @@ def train_job(folder: RunFolder, job: Job, settings: TrainingSettings, *, quiet:
     """
     from rankwell.models.learning.finishing import finish
     from rankwell.models.learning.hugging_face import RunTrainer
-    from rankwell.models.learning.run_folder import environment
 
     lock = WriterLock(folder.path)
     try:
@@ -202,7 +199,7 @@ def train_job(folder: RunFolder, job: Job, settings: TrainingSettings, *, quiet:
         folder.metrics.restore(None if newest is None else newest / "metrics.jsonl")
         threads = settings.threads or cores()
         _tell_of_threads(folder, threads)
-        folder.write_environment(environment(threads))
+        folder.write_environment(threads)
         begin = time.monotonic()
         trainer = RunTrainer(folder, job, settings)
         history = folder.metrics.validations(job.measure)
