@@ -300,7 +300,7 @@ def test_the_command_distils_and_says_what_is_saved(place: Path, tmp_path: Path)
 
 
 def test_speeds_are_of_the_same_pairs_for_all_models(place: Path) -> None:
-    from rankwell.models.distillation.speed import compare_speed
+    from rankwell.models.distillation.student import compare_speed
 
     found = compare_speed([str(place / "teacher")] * 2, open_pairs(place / "pairs"), count=5, rounds=2, threads=1)
     assert [speed.precision for speed in found] == ["fp32", "fp32"]

@@ -16,6 +16,7 @@ from rankwell.models.distillation.training import KIND as DISTILLED
 from rankwell.models.distillation.training import resume_distillation
 from rankwell.models.duo.training import DuoSettings, train_duo
 from rankwell.models.language_model.training import resume_mlm
+from rankwell.models.learning.pair_batches import label_columns
 from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.starting_model import find_trainable
@@ -116,13 +117,11 @@ def _duo_scores(model: str, settings: DuoSettings, pairs: Pairs) -> Sequence[flo
     from rankwell.models.duo.ranking import load_duo
     from rankwell.models.duo.training import comparisons
 
-    rows = list(pairs.rows())
-    groups, labels = np.array([row.group for row in rows]), np.array([row.label for row in rows], np.float32)
-    ids = [row.query_id for row in rows]
-    compared = comparisons(groups, labels, ids, others=settings.validation_others, seed=settings.seed)
+    texts, (labels, groups, query_ids, _) = list(pairs.texts()), label_columns(pairs)
+    compared = comparisons(groups, labels, query_ids, others=settings.validation_others, seed=settings.seed)
     both = zip(compared.one.tolist(), compared.other.tolist(), strict=True)
-    triples = [(rows[one].query, rows[one].document, rows[other].document) for one, other in both]
-    scores = np.zeros(len(rows))
+    triples = [(*texts[one], texts[other][1]) for one, other in both]
+    scores = np.zeros(len(texts))
     scorer = load_duo(model, threads=settings.threads)
     np.add.at(scores, compared.one, sigmoid(scorer.of_triples(triples)[:, 0]))
     return [float(score) for score in scores]

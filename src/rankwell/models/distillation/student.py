@@ -1,10 +1,12 @@
-"""Load the student and its teacher, and choose the layers to compare."""
+"""Load the student and its teacher, choose the layers to compare, and measure the speed of both."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Self
@@ -12,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from rankwell.core import Floats, ParameterError, Progress, RankwellError
-from rankwell.models.base import load_pair_scorer
+from rankwell.models.base import PairScorer, load_pair_scorer
 from rankwell.models.base.catalogue import labels_of, task_of
 from rankwell.models.base.export import PAIRS
 from rankwell.models.base.folder import FP32, ModelFolder, read_record
@@ -24,6 +26,7 @@ from rankwell.models.reranking.scores import PairScores, ScoreCache, Scorer, Tal
 
 BLOCK = 4096  # pairs with texts in memory at once
 RANKING_LABELS = (1, 2)
+TIMED, ROUNDS = 64, 5  # pairs that are scored to measure the speed, and how often
 
 
 def find_teacher(name: str) -> ModelFolder:
@@ -220,3 +223,45 @@ def _layers_name(model: Any) -> str:
     first = transformer_layers(model)[0]
     name: str = next(name for name, module in model.named_modules() if module is first)
     return name.rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """A model's speed in pairs per second, and the megabytes of its weights."""
+
+    model: str
+    precision: str
+    pairs_a_second: float
+    megabytes: float
+
+    def __str__(self) -> str:
+        return f"{self.model}: {self.pairs_a_second:,.0f} pairs/s, {self.megabytes:,.0f} MB ({self.precision})"
+
+
+def compare_speed(
+    models: Sequence[str], pairs: Pairs, *, count: int = TIMED, rounds: int = ROUNDS, threads: int | None = None
+) -> list[Speed]:
+    """The median of several rounds, in which the models take turns, so that other load affects all alike.
+
+    Each scores the same sample of the given pairs, with ONNX Runtime in fp32 where possible.
+    """
+    some = pairs.take(range(0, len(pairs), max(1, len(pairs) // count)))
+    texts = list(some.texts())[:count]
+    scorers = [_scorer(model, threads) for model in models]
+    for scorer in scorers:
+        scorer.logits(texts[:8])  # the first call is slower
+    seconds: list[list[float]] = [[] for _ in scorers]
+    for _ in range(rounds):
+        for scorer, taken in zip(scorers, seconds, strict=True):
+            begin = time.perf_counter()
+            scorer.logits(texts)
+            taken.append(time.perf_counter() - begin)
+    return [
+        Speed(scorer.model, scorer.precision, len(texts) / statistics.median(taken), scorer.megabytes)
+        for scorer, taken in zip(scorers, seconds, strict=True)
+    ]
+
+
+def _scorer(model: str, threads: int | None) -> PairScorer:
+    whole = ModelFolder.find(model).torch_weights is not None
+    return PairScorer(model, precision=FP32 if whole else None, threads=threads)

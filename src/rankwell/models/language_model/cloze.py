@@ -125,8 +125,12 @@ class HeldOutBits:
 
     def interval(self, level: float = 0.95, *, samples: int = SAMPLES, seed: int = 0) -> Interval:
         """The percentile bootstrap interval: documents are resampled with all of their words."""
-        values = [drawn @ self.bits / (drawn @ self.characters) for drawn in _draws(len(self.documents), samples, seed)]
+        values = [self.resampled(drawn) for drawn in _draws(len(self.documents), samples, seed)]
         return _percentiles(np.concatenate(values), level)
+
+    def resampled(self, drawn: Values) -> Values:
+        """Bits per character of samples, in which documents are drawn so often."""
+        return drawn @ self.bits / (drawn @ self.characters)
 
 
 def difference(
@@ -135,10 +139,8 @@ def difference(
     """Second minus first in bits per character, with its interval: both use the same resampled documents."""
     if first.documents != second.documents:
         raise ParameterError("second", expected="bits of the same documents as the first", found=second.documents[:3])
-    values = [
-        drawn @ second.bits / (drawn @ second.characters) - drawn @ first.bits / (drawn @ first.characters)
-        for drawn in _draws(len(first.documents), samples, seed)
-    ]
+    draws = _draws(len(first.documents), samples, seed)
+    values = [second.resampled(drawn) - first.resampled(drawn) for drawn in draws]
     return second.per_character - first.per_character, _percentiles(np.concatenate(values), level)
 
 

@@ -61,10 +61,8 @@ def pack(texts: Iterable[str], tokenizer: Any, max_tokens: int, padding: int) ->
     tokens = sum(map(len, ids_of_texts)) - counted
     if not tokens:
         raise RankwellError(f"texts: expected texts to learn from, found {counted:,} with nothing in them")
-    joined, begun = (
-        np.concatenate(ids_of_texts[1:])[:-1],
-        np.concatenate(starts)[:-1],
-    )  # no separator after the last text
+    # There is no separator after the last text.
+    joined, begun = np.concatenate(ids_of_texts[1:])[:-1], np.concatenate(starts)[:-1]
     inner = max_tokens - 2
     rows = -(-len(joined) // inner)
     shape, missing = (rows, inner), rows * inner - len(joined)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -93,24 +93,18 @@ class DocumentBatches(PairBatches):
 
 def documents_of(pairs: Pairs, reading: ParadeReading) -> Iterator[Split]:
     """All documents of the pairs with their passages to read."""
-    if in_passages(pairs):
-        yield from _joined(pairs.rows(), reading)
+    if in_passages(pairs) is None:
+        yield from (Split(pair, reading.split(pair.document)) for pair in pairs.rows())
         return
-    for pair in pairs.rows():
-        yield Split(pair, reading.split(pair.document))
+    for _, of_document in groupby(pairs.rows(), lambda pair: (pair.group, pair.document_id)):
+        passages = list(of_document)  # those of a document are consecutive
+        yield Split(passages[0], reading.chosen([pair.document for pair in passages]))
 
 
 def in_passages(pairs: Pairs) -> str | None:
     """How the pairs were split into passages; None for pairs of whole documents."""
     made = pairs.record["made"].get("passages")
     return None if made is None else str(made)
-
-
-def _joined(rows: Iterable[Pair], reading: ParadeReading) -> Iterator[Split]:
-    """Pairs of passages as documents; those of a document are consecutive."""
-    for _, of_document in groupby(rows, lambda pair: (pair.group, pair.document_id)):
-        passages = list(of_document)
-        yield Split(passages[0], reading.chosen([pair.document for pair in passages]))
 
 
 @dataclass(frozen=True, kw_only=True)
