@@ -71,7 +71,6 @@ def _linear_scores(model: str, settings: LinearSettings, pairs: Pairs) -> Sequen
 
 
 def _cross_encoder_scores(model: str, settings: CrossEncoderSettings, pairs: Pairs) -> Sequence[float]:
-    """The logits of the pairs."""
     from rankwell.models.base import load_pair_scorer
 
     scorer = load_pair_scorer(model, query_tokens=settings.query_tokens, threads=settings.threads)

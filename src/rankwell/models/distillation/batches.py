@@ -21,7 +21,7 @@ from rankwell.core import Floats, Integers, Progress, RankwellError
 from rankwell.evaluation import parse_measure
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.tokens import PairTokens
-from rankwell.models.distillation.losses import Compared, Mixture, States, observe
+from rankwell.models.distillation.losses import Compared, Mixture, observe
 from rankwell.models.distillation.student import layer_map, load_teacher, score_of, teacher_scorer, teacher_scores
 from rankwell.models.distillation.training import WIDENING, DistilSettings
 from rankwell.models.learning import pair_batches
@@ -155,10 +155,15 @@ class Comparing:
         """The loss of a batch from `DistilBatches`."""
         common = {name: batch[name] for name in ("labels", "labelled")}
         common |= {"sizes": batch["sizes"].tolist(), "mask": batch["attention_mask"]}
-        if self.teacher is None:
+        teacher = self.teacher
+        if teacher is None:
             logits = model(**given_to(model, batch)).logits.reshape(-1).float()
             return self.mixture(Compared(logits, batch["scores"], **common))
-        seen, wanted = self._observed(model, batch)
+        own, theirs = (range(1, len(self.layers) + 1), self.layers) if self.mixture.attention else ((), ())
+        with torch.no_grad():
+            teacher.to(batch["input_ids"].device)
+            wanted = observe(teacher, given_to(teacher, batch), theirs)
+        seen = observe(model, given_to(model, batch), own)
         scores = score_of(wanted.logits, next_sentence=self.next_sentence)
         return self.mixture(
             Compared(
@@ -171,18 +176,6 @@ class Comparing:
                 widen=getattr(model, WIDENING, None) or (lambda state: state),
             )
         )
-
-    def _observed(self, model: Any, batch: Mapping[str, Any]) -> tuple[States, States]:
-        """The states of both models for a batch."""
-        teacher = self.teacher
-        if teacher is None:
-            raise ValueError("teacher: none was loaded")
-        own = range(1, len(self.layers) + 1) if self.mixture.attention else ()
-        theirs = self.layers if self.mixture.attention else ()
-        with torch.no_grad():
-            teacher.to(batch["input_ids"].device)
-            wanted = observe(teacher, given_to(teacher, batch), theirs)
-        return observe(model, given_to(model, batch), own), wanted
 
 
 def given_to(model: Any, batch: Mapping[str, Any]) -> dict[str, Any]:

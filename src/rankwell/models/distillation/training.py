@@ -129,10 +129,8 @@ def distil(
 ) -> TrainingResult:
     """Train a student on pairs, which need no labels, and write a run folder.
 
-    `teacher` is a cross-encoder by name or folder. `student` is another model, or one made of the teacher:
-    `teacher:6` has 6 of its layers, `teacher:3x192` is like it with 3 layers 192 wide. `validation`: labelled pairs of
-    other queries, a folder of them, or the fraction of queries to hold out; None or 0 for none, and then the weights
-    of the last step are kept. With `resume` an unfinished run in `out` is continued.
+    `teacher` is a cross-encoder by name or folder. `student` is another model, or one made of the teacher (`Student`).
+    `validation` (labelled pairs) and `resume` are those of `rankwell.models.learning.trainer.Training`.
     """
     needs_training(WHAT)
     settings = settings or DistilSettings()

@@ -72,8 +72,6 @@ def resume_mlm(run: RunFolder, *, quiet: bool = False) -> TrainingResult:
 
 @dataclass(frozen=True)
 class _Start:
-    """The start of a run."""
-
     folder: ModelFolder
     vocabulary: MaskTokenizer
     loaded: masking.LoadedModel

@@ -99,7 +99,6 @@ def _found_again(run: RunFolder, told: Mapping[str, Any]) -> Pairs:
 
 
 def _part(pairs: Pairs, how: list[Any]) -> Pairs:
-    """The part of the pairs that these steps select."""
     while how:
         step, *how = how
         if step == "split":

@@ -240,7 +240,6 @@ class Pairs:
             raise FormatError(self.folder / TABLE, None, expected=expected, found=Phrase(digest.hexdigest()))
 
     def _keys(self, by: str) -> dict[str, list[Any]]:
-        """The columns that the splitter needs."""
         return {name: self.column(name) for name in splitter(by).columns if name in self.columns}
 
     def _two(self, sides: Sides, how: tuple[Any, ...]) -> tuple[Pairs, Pairs]:
