@@ -142,7 +142,7 @@ def table(models: dict[str, str], runs: dict[str, Path], judged: Path, pairs: Pa
     """As the document-ranking study's table 5.6: how good, how much of the teacher is kept, how fast, how large."""
     from rankwell.collections import read_qrels, read_run
     from rankwell.evaluation import evaluate
-    from rankwell.models.distillation.speed import compare_speed
+    from rankwell.models.distillation.student import compare_speed
     from rankwell.models.learning.pairs import open_pairs
 
     qrels = read_qrels(judged)

@@ -66,13 +66,13 @@ def inputs_of(body: ModelFolder, settings: ArchitectureSettings, examples: list[
     bounds = np.cumsum([0, *(len(row.ids) for row in rows)])
     nothing = np.zeros(len(rows))
     pairs = TokenisedPairs(
-        np.concatenate([row.ids for row in rows]).astype(np.int32),
-        np.concatenate([row.types for row in rows]).astype(np.int8),
-        bounds,
         nothing.astype(np.float32),
         nothing.astype(np.int64),
         [],
         [],
+        np.concatenate([row.ids for row in rows]).astype(np.int32),
+        np.concatenate([row.types for row in rows]).astype(np.int8),
+        bounds,
     )
     return ExampleBatches(pairs, 0, segments=True, count=len(kind.inputs)).inputs(np.arange(len(rows)))
 

@@ -149,7 +149,7 @@ def test_a_student_of_its_own_is_distilled(place: Path, tmp_path: Path) -> None:
 def test_gradients_reach_the_student_and_never_the_teacher(place: Path) -> None:
     import torch
 
-    from rankwell.models.distillation.comparing import Comparing
+    from rankwell.models.distillation.batches import Comparing
     from rankwell.models.distillation.losses import Mixture
     from rankwell.models.distillation.student import Student, find_teacher
 
@@ -169,7 +169,7 @@ def test_gradients_reach_the_student_and_never_the_teacher(place: Path) -> None:
 
 
 def test_neither_padding_nor_the_order_of_a_batch_changes_the_loss(place: Path) -> None:
-    from rankwell.models.distillation.comparing import Comparing
+    from rankwell.models.distillation.batches import Comparing
     from rankwell.models.distillation.losses import Mixture
     from rankwell.models.distillation.student import Student, find_teacher
 
@@ -300,7 +300,7 @@ def test_the_command_distils_and_says_what_is_saved(place: Path, tmp_path: Path)
 
 
 def test_speeds_are_of_the_same_pairs_for_all_models(place: Path) -> None:
-    from rankwell.models.distillation.speed import compare_speed
+    from rankwell.models.distillation.student import compare_speed
 
     found = compare_speed([str(place / "teacher")] * 2, open_pairs(place / "pairs"), count=5, rounds=2, threads=1)
     assert [speed.precision for speed in found] == ["fp32", "fp32"]

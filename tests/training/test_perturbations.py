@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rankwell.analysis import STOPWORDS
 from rankwell.core import ParameterError
-from rankwell.training.perturbations import (
+from rankwell.training.self_supervised import (
     PERTURBATIONS,
     TITLE,
     Perturbation,

@@ -19,8 +19,9 @@ from rankwell.models.base import TokenCounter, load_text_encoder
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.language_model.settings import is_held_out
 from rankwell.models.language_model.vocabulary import (
+    WordCounts,
+    WordSplitter,
     count_collection,
-    count_words,
     extend_tokenizer,
     extend_vocabulary,
     length_change,
@@ -36,6 +37,13 @@ DOCUMENTS = [
 @pytest.fixture(scope="module")
 def body(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(write_model(tmp_path_factory.mktemp("models") / "body"))
+
+
+def count_words(documents: list[Document], tokenizer: Any) -> WordCounts:
+    split, counts = WordSplitter(tokenizer), WordCounts()
+    for document in documents:
+        counts.add(document, split)
+    return counts
 
 
 def extended(body: Path, out: Path, **options: Any) -> Any:

@@ -16,8 +16,8 @@ from rankwell.cli import options
 from rankwell.collections import ColumnChoice, open_collection, read_any_qrels, read_any_queries, read_run
 from rankwell.core import Judgments, Progress
 from rankwell.core.parameters import Parameter, parameters
-from rankwell.models.distillation import speed
 from rankwell.models.distillation import training as distillation
+from rankwell.models.distillation.student import compare_speed
 from rankwell.models.language_model import vocabulary as vocabularies
 from rankwell.models.language_model.settings import MlmSettings, VocabularySettings
 from rankwell.models.language_model.training import MlmResult, train_mlm
@@ -349,9 +349,7 @@ def distil(
         )
     _tell(result, quiet=quiet)
     if not quiet:
-        for line in speed.compare_speed(
-            [teacher, str(result.folder.model)], open_pairs(pairs), threads=settings.threads
-        ):
+        for line in compare_speed([teacher, str(result.folder.model)], open_pairs(pairs), threads=settings.threads):
             options.tell(line)
 
 
@@ -359,7 +357,7 @@ train = Typer(no_args_is_help=True, help="Training: pairs, models, searches over
 for command in (pairs, linear, vocabulary, mlm):
     train.command()(command)
 for name, family in families.TRAINABLE.items():
-    if isinstance(family, families.FineTuned):
+    if family.training is not None:
         train.command(name)(_command_of(family.training))
 for command in (resume, search):
     train.command()(command)

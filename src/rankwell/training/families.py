@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from rankwell.models.distillation.training import KIND as DISTILLED
 from rankwell.models.distillation.training import resume_distillation
 from rankwell.models.duo.training import DuoSettings, train_duo
 from rankwell.models.language_model.training import resume_mlm
+from rankwell.models.learning.pair_batches import label_columns
 from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.starting_model import find_trainable
@@ -29,92 +28,53 @@ from rankwell.models.review_rankers.training import ArchitectureSettings, train_
 
 
 @dataclass(frozen=True)
-class Family(ABC):
-    """A family of models that is trained on pairs."""
+class Family:
+    """A family of models that is trained on pairs: from a starting model by `training`, or from scratch (linear).
 
-    @property
-    @abstractmethod
-    def settings(self) -> type[Any]:
-        """The settings class of the family."""
+    `score` gives the scores of pairs by the model in a folder.
+    """
 
-    @abstractmethod
-    def origin(self, model: str | None) -> str:
-        """The fingerprint of the starting model; "" for training from scratch."""
-
-    @abstractmethod
-    def train(self, pairs: Pairs, folder: Path, model: str | None, settings: Any, validation: Pairs | None) -> None:
-        """Train a model into `folder/model`; continue an interrupted run that is there."""
-
-    @abstractmethod
-    def scores(self, folder: Path, settings: Any, pairs: Pairs) -> Sequence[float]:
-        """Score pairs with the trained model."""
-
-
-@dataclass(frozen=True)
-class FineTuned(Family):
-    """A family that starts from a model with PyTorch weights and writes a run folder."""
-
-    training: Training[Any]
+    training: Training[Any] | None
     score: Callable[[str, Any, Pairs], Sequence[float]]
 
     @property
     def settings(self) -> type[Any]:
         """The settings class of the family."""
-        return self.training.settings
+        return LinearSettings if self.training is None else self.training.settings
 
     def origin(self, model: str | None) -> str:
-        """The fingerprint of the starting weights."""
-        return find_trainable(_wanted(model)).fingerprint()
-
-    def train(self, pairs: Pairs, folder: Path, model: str | None, settings: Any, validation: Pairs | None) -> None:
-        """Fine-tune the model into `folder/model`."""
-        start = _wanted(model)
-        self.training(pairs, folder, model=start, settings=settings, validation=validation, resume=True, quiet=True)
-
-    def scores(self, folder: Path, settings: Any, pairs: Pairs) -> Sequence[float]:
-        """Score pairs with ONNX Runtime."""
-        return self.score(str(folder / "model"), settings, pairs)
-
-
-@dataclass(frozen=True)
-class LinearModels(Family):
-    """Linear models: trained from scratch within seconds."""
-
-    settings = LinearSettings
-
-    def origin(self, model: str | None) -> str:
-        """Linear models have no starting model."""
+        """The fingerprint of the starting weights; "" for training from scratch."""
+        if self.training is not None:
+            return find_trainable(_wanted(model)).fingerprint()
         if model is not None:
             raise ParameterError("model", expected="none: a linear model begins from nothing", found=model)
         return ""
 
-    def train(
-        self,
-        pairs: Pairs,
-        folder: Path,
-        model: str | None,  # noqa: ARG002 -- no starting model
-        settings: LinearSettings,
-        validation: Pairs | None,  # noqa: ARG002 -- no step to select
-    ) -> None:
-        """Fit a linear model into the folder."""
-        train_linear(pairs, folder / "model", settings)
+    def train(self, pairs: Pairs, folder: Path, model: str | None, settings: Any, validation: Pairs | None) -> None:
+        """Train a model into `folder/model`; continue an interrupted run that is there."""
+        if self.training is None:
+            train_linear(pairs, folder / "model", settings)
+            return
+        start = _wanted(model)
+        self.training(pairs, folder, model=start, settings=settings, validation=validation, resume=True, quiet=True)
 
-    def scores(self, folder: Path, settings: LinearSettings, pairs: Pairs) -> Sequence[float]:  # noqa: ARG002 -- not needed
-        """The logits of the pairs."""
-        from rankwell.models.linear.ranking import load_linear
+    def scores(self, folder: Path, settings: Any, pairs: Pairs) -> Sequence[float]:
+        """Score pairs with the trained model."""
+        return self.score(str(folder / "model"), settings, pairs)
 
-        texts = list(zip(pairs.column("query"), pairs.column("document"), strict=True))
-        scores: list[float] = load_linear(folder / "model").logits(texts).ravel().tolist()
-        return scores
+
+def _linear_scores(model: str, settings: LinearSettings, pairs: Pairs) -> Sequence[float]:  # noqa: ARG001 -- not needed
+    from rankwell.models.linear.ranking import load_linear
+
+    scores: list[float] = load_linear(model).logits(list(pairs.texts())).ravel().tolist()
+    return scores
 
 
 def _cross_encoder_scores(model: str, settings: CrossEncoderSettings, pairs: Pairs) -> Sequence[float]:
-    """The logits of the pairs."""
     from rankwell.models.base import load_pair_scorer
 
     scorer = load_pair_scorer(model, query_tokens=settings.query_tokens, threads=settings.threads)
-    texts = list(zip(pairs.column("query"), pairs.column("document"), strict=True))
-    scores: list[float] = scorer.scores(scorer.logits(texts)).tolist()
+    scores: list[float] = scorer.scores(scorer.logits(list(pairs.texts()))).tolist()
     return scores
 
 
@@ -123,14 +83,10 @@ def _bi_encoder_scores(model: str, settings: BiEncoderSettings, pairs: Pairs) ->
     from rankwell.models.base import load_text_encoder
 
     encoder = load_text_encoder(model, threads=settings.threads)
-    queries, documents = pairs.column("query"), pairs.column("document")
-    of_queries, of_documents = (
-        {text: place for place, text in enumerate(dict.fromkeys(texts))} for texts in (queries, documents)
-    )
-    left = encoder.encode_queries(list(of_queries))
-    right = encoder.encode(list(of_documents))
-    both = zip(queries, documents, strict=True)
-    return [float(left[of_queries[query]] @ right[of_documents[document]]) for query, document in both]
+    queries, documents = (list(dict.fromkeys(pairs.column(name))) for name in ("query", "document"))
+    of_query = dict(zip(queries, encoder.encode_queries(queries), strict=True))
+    of_document = dict(zip(documents, encoder.encode(documents), strict=True))
+    return [float(of_query[query] @ of_document[document]) for query, document in pairs.texts()]
 
 
 def _architecture_scores(model: str, settings: ArchitectureSettings, pairs: Pairs) -> Sequence[float]:
@@ -151,9 +107,8 @@ def _parade_scores(model: str, settings: ParadeSettings, pairs: Pairs) -> Sequen
     scorer = load_parade(model, threads=settings.threads)
     split = list(documents_of(pairs, scorer.reading))
     logits = scorer.logits([(pair.query, tuple(passages)) for pair, passages in split])[:, 0].tolist()
-    found = {(pair.group, pair.document_id): logit for (pair, _), logit in zip(split, logits, strict=True)}
-    keys = zip(pairs.column("group"), pairs.column("document_id"), strict=True)
-    return [found[key] for key in keys]
+    of_document = {(pair.group, pair.document_id): logit for (pair, _), logit in zip(split, logits, strict=True)}
+    return [of_document[key] for key in zip(pairs.column("group"), pairs.column("document_id"), strict=True)]
 
 
 def _duo_scores(model: str, settings: DuoSettings, pairs: Pairs) -> Sequence[float]:
@@ -161,28 +116,24 @@ def _duo_scores(model: str, settings: DuoSettings, pairs: Pairs) -> Sequence[flo
     from rankwell.models.duo.ranking import load_duo
     from rankwell.models.duo.training import comparisons
 
-    rows = list(pairs.rows())
-    groups, labels = np.array([row.group for row in rows]), np.array([row.label for row in rows], np.float32)
-    ids = [row.query_id for row in rows]
-    compared = comparisons(groups, labels, ids, others=settings.validation_others, seed=settings.seed)
+    texts, (labels, groups, query_ids, _) = list(pairs.texts()), label_columns(pairs)
+    compared = comparisons(groups, labels, query_ids, others=settings.validation_others, seed=settings.seed)
     both = zip(compared.one.tolist(), compared.other.tolist(), strict=True)
-    triples = [(rows[one].query, rows[one].document, rows[other].document) for one, other in both]
-    scores = np.zeros(len(rows))
+    triples = [(*texts[one], texts[other][1]) for one, other in both]
+    scores = np.zeros(len(texts))
     scorer = load_duo(model, threads=settings.threads)
     np.add.at(scores, compared.one, sigmoid(scorer.of_triples(triples)[:, 0]))
     return [float(score) for score in scores]
 
 
-TRAINABLE: Mapping[str, Family] = MappingProxyType(
-    {
-        "cross-encoder": FineTuned(train_cross_encoder, _cross_encoder_scores),
-        "bi-encoder": FineTuned(train_bi_encoder, _bi_encoder_scores),
-        "parade": FineTuned(train_parade, _parade_scores),
-        "duo": FineTuned(train_duo, _duo_scores),
-        "architecture": FineTuned(train_architecture, _architecture_scores),
-        "linear": LinearModels(),
-    }
-)
+TRAINABLE: Mapping[str, Family] = {
+    "cross-encoder": Family(train_cross_encoder, _cross_encoder_scores),
+    "bi-encoder": Family(train_bi_encoder, _bi_encoder_scores),
+    "parade": Family(train_parade, _parade_scores),
+    "duo": Family(train_duo, _duo_scores),
+    "architecture": Family(train_architecture, _architecture_scores),
+    "linear": Family(None, _linear_scores),
+}
 
 
 def kind_named(name: str) -> Family:
@@ -192,11 +143,6 @@ def kind_named(name: str) -> Family:
     return TRAINABLE[name]
 
 
-def with_seed(settings: Any, seed: int) -> Any:
-    """The same settings with another seed, where they have one."""
-    return replace(settings, seed=seed) if hasattr(settings, "seed") else settings
-
-
 def _wanted(model: str | None) -> str:
     if model is None:
         raise RankwellError("search: expected a model to start from, found none: name one with --model")
@@ -204,14 +150,12 @@ def _wanted(model: str | None) -> str:
 
 
 # Each review ranker has its own kind of run.
-RESUME: Mapping[str, Callable[..., TrainingResult]] = MappingProxyType(
-    {
-        **{name: family.training.resume for name, family in TRAINABLE.items() if isinstance(family, FineTuned)},
-        **dict.fromkeys(ARCHITECTURES, train_architecture.resume),
-        "mlm": resume_mlm,
-        DISTILLED: resume_distillation,
-    }
-)
+RESUME: Mapping[str, Callable[..., TrainingResult]] = {
+    **{name: family.training.resume for name, family in TRAINABLE.items() if family.training},
+    **dict.fromkeys(ARCHITECTURES, train_architecture.resume),
+    "mlm": resume_mlm,
+    DISTILLED: resume_distillation,
+}
 
 
 def resume_training(path: Path | str, *, quiet: bool = False) -> TrainingResult:

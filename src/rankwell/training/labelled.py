@@ -88,14 +88,6 @@ class Negatives:
 Draw = Callable[[Around, set[str], int | None, random.Random], Collection[str]]
 
 
-def _hard(around: Around, taken: set[str], wanted: int | None, chooser: random.Random) -> Collection[str]:
-    return _some([docno for docno in around.ranked if docno not in taken], wanted, chooser)
-
-
-def _judged(around: Around, taken: set[str], wanted: int | None, chooser: random.Random) -> Collection[str]:
-    return _some([docno for docno in around.judged if docno not in taken], wanted, chooser)
-
-
 def _random(around: Around, taken: set[str], wanted: int | None, chooser: random.Random) -> Collection[str]:
     """Sample random documents; nearly all are allowed, so that a few extra draws suffice."""
     size = min((wanted or 0) + len(taken), len(around.everything))
@@ -103,11 +95,16 @@ def _random(around: Around, taken: set[str], wanted: int | None, chooser: random
     return [docno for docno in drawn if docno not in taken][:wanted]
 
 
-def _some(pool: Sequence[str], wanted: int | None, chooser: random.Random) -> Collection[str]:
+def _some(listed: Sequence[str], taken: set[str], wanted: int | None, chooser: random.Random) -> Collection[str]:
+    pool = [docno for docno in listed if docno not in taken]
     return pool if wanted is None or wanted >= len(pool) else chooser.sample(pool, wanted)
 
 
-KINDS: dict[str, Draw] = {"hard": _hard, "judged": _judged, "random": _random}
+KINDS: dict[str, Draw] = {
+    "hard": lambda around, *how: _some(around.ranked, *how),
+    "judged": lambda around, *how: _some(around.judged, *how),
+    "random": _random,
+}
 
 
 EXTRA = {"kind": "string", "passage": "int64"}
@@ -123,6 +120,11 @@ class LabelledPair(NamedTuple):
     passage: int
     parts: Mapping[str, str] = MappingProxyType({})
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The values of the columns besides those of `Pair`."""
+        return {"kind": self.kind, "passage": self.passage, **self.parts}
+
 
 class Sources(NamedTuple):
     """The input of labelled pairs. The run is needed for hard negatives only."""
@@ -137,14 +139,10 @@ class Sources(NamedTuple):
 class Labelled:
     """Settings of pairs made from judgments.
 
-    Documents with `least` as their grade or more are labelled 1 (or with their grade, if `graded`), whether or not a
-    run has found them. `negatives` says which others are labelled 0. `document` is a template of fields. With
-    `passages` a pair is made of every passage, which has its document's label; with `top` only of those that
-    the `scorer` gives the highest scores for the query (Simplified TinyBERT takes five). With `parts` pairs have title
-    and abstract as columns of their own, for models that read them apart. The pairs of a query stand together: they are
-    its group.
-
-    What is drawn for a query depends only on the seed and the query's id.
+    Documents with `least` as their grade or more are labelled 1 (or with their grade), whether or not a run has found
+    them; `negatives` says which others are labelled 0. A passage has its document's label; of the `top` ones
+    Simplified TinyBERT takes five. The pairs of a query stand together: they are its group. What is drawn for a query
+    depends only on the seed and the query's id.
     """
 
     negatives: Negatives = field(default_factory=Negatives)
@@ -274,5 +272,5 @@ def bm25_run(
         with IndexWriter(path) as writer:
             writer.add_all(documents)
         stage = BM25(Index.open(path), k=depth, query_field=query_field, threads=os.cpu_count() or 1)
-        found = stage(queries)
-    return Run(found.qids, found.offsets, found.docnos, found.scores, found.tag, queries)
+        run = stage(queries)
+    return Run(run.qids, run.offsets, run.docnos, run.scores, run.tag, queries)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rankwell.core import SILENT, Document, ParameterError, Progress, Queries, RankwellError, Run, Template
 from rankwell.core.parameters import Text, Whole, check_parameters, chosen, like, param
@@ -17,8 +17,7 @@ from rankwell.models.learning.pairs import UNLABELLED, Pair, Pairs
 from rankwell.models.learning.pairs_writer import PairsWriter
 from rankwell.models.reranking.passages import DocumentTexts, Passages
 from rankwell.training.labelled import EXTRA, Around, Labelled, LabelledPair, Negatives, Sources
-from rankwell.training.self_supervised import EXTRA as SELF_SUPERVISED_COLUMNS
-from rankwell.training.self_supervised import SelfSupervised, Spool
+from rankwell.training.self_supervised import SelfSupervised, Spool, UnlabelledPair
 
 
 def write_self_supervised(
@@ -32,12 +31,8 @@ def write_self_supervised(
 ) -> Pairs:
     """Write self-supervised pairs from the documents' texts, at most `limit`."""
     made = {"collection": source, **settings.made(), "abstract": settings.abstract_field(documents)}
-    writer = PairsWriter(out, made=made, seed=settings.seed, extra=SELF_SUPERVISED_COLUMNS)
-    with writer:
-        for found in progress.track(islice(settings.pairs(documents, limit), limit)):
-            writer.add(found.pair, fold=found.fold, shape=found.shape)
-        writer.made["left_out"] = _counted(settings.skipped)
-    return writer.open()
+    pairs = islice(settings.pairs(documents, limit), limit)
+    return _write(out, pairs, settings, made, progress)
 
 
 def write_labelled(
@@ -49,30 +44,43 @@ def write_labelled(
     progress: Progress = SILENT,
 ) -> Pairs:
     """Write pairs of queries and judged documents; `source` describes the data for the record."""
-    if settings.document is not None and isinstance(sources.documents, Spool):
-        Template(settings.document).check(sources.documents.fields)
-    made = {**(source or {}), **settings.made()}
-    made["run"] = None if sources.run is None else sources.run.fingerprint()
+    made = _made(settings, sources.documents, sources.run, source)
+    return _write(out, settings.pairs(sources), settings, made, progress)
+
+
+def _made(
+    settings: Labelled | Unlabelled, documents: Mapping[str, Document], run: Run | None, source: Any
+) -> dict[str, Any]:
+    """The record of pairs of queries and documents; a template must fit the documents."""
+    if settings.document is not None and isinstance(documents, Spool):
+        Template(settings.document).check(documents.fields)
+    return {**(source or {}), **settings.made(), "run": None if run is None else run.fingerprint()}
+
+
+def _write(
+    out: Path | str,
+    pairs: Iterable[LabelledPair | UnlabelledPair],
+    settings: Labelled | SelfSupervised | Unlabelled,
+    made: Mapping[str, Any],
+    progress: Progress,
+) -> Pairs:
     writer = PairsWriter(out, made=made, seed=settings.seed, extra=settings.columns)
     with writer:
-        for found in progress.track(settings.pairs(sources)):
-            writer.add(found.pair, kind=found.kind, passage=found.passage, **found.parts)
-        writer.made["left_out"] = _counted(settings.skipped)
+        for one in progress.track(pairs):
+            writer.add(one.pair, **one.columns)
+        writer.made["left_out"] = {reason: count for reason, count in settings.skipped.items() if count}
     return writer.open()
-
-
-def _counted(skipped: Mapping[str, int]) -> dict[str, int]:
-    return {reason: count for reason, count in skipped.items() if count}
 
 
 @dataclass(frozen=True)
 class Unlabelled:
     """Settings of pairs made without judgments.
 
-    `documents` is the number per query: `hard` are from the top `depth` of a run, `random` any. Their relevance is
-    unknown. Texts are made as for labelled pairs. What is drawn for a query depends only on the seed and the query's
-    id.
+    `documents` is the number per query: `hard` are from the top `depth` of a run, `random` any. Texts are made as for
+    labelled pairs. What is drawn for a query depends only on the seed and the query's id.
     """
+
+    columns: ClassVar[Mapping[str, str]] = EXTRA
 
     documents: Negatives = field(default_factory=Negatives)
     document: str | None = like(Labelled, "document")
@@ -131,15 +139,8 @@ def write_unlabelled(
     progress: Progress = SILENT,
 ) -> Pairs:
     """Write pairs of queries and the documents of a run; `source` describes the data for the record."""
-    if settings.document is not None and isinstance(documents, Spool):
-        Template(settings.document).check(documents.fields)
-    made = {**(source or {}), **settings.made(), "run": None if run is None else run.fingerprint()}
-    writer = PairsWriter(out, made=made, seed=settings.seed, extra=EXTRA)
-    with writer:
-        for found in progress.track(settings.pairs(documents, queries, run)):
-            writer.add(found.pair, kind=found.kind, passage=found.passage)
-        writer.made["left_out"] = {reason: count for reason, count in settings.skipped.items() if count}
-    return writer.open()
+    made = _made(settings, documents, run, source)
+    return _write(out, settings.pairs(documents, queries, run), settings, made, progress)
 
 
 @dataclass(frozen=True, kw_only=True)

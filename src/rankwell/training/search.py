@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.settings import HELD_OUT, RankerSettings
 from rankwell.models.learning.validation import judgments_of_pairs, ranking_of_pairs
 from rankwell.pipelines.tuning import Setting
-from rankwell.training.families import Family, kind_named, with_seed
+from rankwell.training.families import kind_named
 
 VALUES = "values.json"
 
@@ -71,11 +71,11 @@ class Tried:
     @cached_property
     def per_query(self) -> dict[str, float]:
         """The mean over seeds, for each query."""
-        found: dict[str, list[float]] = {}
+        by_query: dict[str, list[float]] = {}
         for cell in self.cells:
             for qid, value in cell.per_query.items():
-                found.setdefault(qid, []).append(value)
-        return {qid: statistics.fmean(values) for qid, values in found.items()}
+                by_query.setdefault(qid, []).append(value)
+        return {qid: statistics.fmean(values) for qid, values in by_query.items()}
 
 
 @dataclass(frozen=True)
@@ -130,17 +130,17 @@ class Search(SearchOptions):
 
     def run(self, out: Path | str, progress: Progress = SILENT) -> Searched:
         """Train what is missing, and compare. An interrupted search continues when it is run again."""
-        found: list[list[SearchCell]] = [[] for _ in self.settings]
+        cells: list[list[SearchCell]] = [[] for _ in self.settings]
         for key in self.cells():
-            found[key.place].append(self.train(out, key))
+            cells[key.place].append(self.train(out, key))
             progress.advance()
-        tried = tuple(Tried(setting, tuple(cells)) for setting, cells in zip(self.settings, found, strict=True))
+        tried = tuple(Tried(setting, tuple(own)) for setting, own in zip(self.settings, cells, strict=True))
         return compared(parse_measure(self.measure), tried)
 
     def cells(self) -> list[CellKey]:
         """The keys of all trainings. Invalid settings are found here, before anything runs."""
         for setting in self.settings:
-            self._full(kind_named(self.kind), setting)
+            self._full(setting)
         return [
             CellKey(place, seed, fold)
             for seed in range(self.seed, self.seed + self.seeds)
@@ -149,24 +149,49 @@ class Search(SearchOptions):
         ]
 
     def train(self, out: Path | str, key: CellKey) -> SearchCell:
-        """Run one training, or read its stored result."""
-        return self._job(key).cell(Path(out), self.settings[key.place], key.seed, key.fold)
+        """Run one training and evaluate it, or read its stored result."""
+        folder = Path(out) / "cells" / self.name(key)
+        file, setting = folder / VALUES, self.settings[key.place]
+        if not file.is_file():
+            family, settings, (training, held_out) = kind_named(self.kind), self._settings(key), self._sides[key.fold]
+            if not (folder / "result.json").is_file() and not (folder / "model").is_dir():
+                family.train(training, folder, self.model, settings, held_out)
+            values = self._measured(held_out, family.scores(folder, settings, held_out))
+            with atomic_write(file) as written:
+                told = {"setting": dict(setting), "seed": key.seed, "fold": key.fold, **values}
+                written.write(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+        values = orjson.loads(file.read_bytes())
+        return SearchCell(folder, setting, key.seed, key.fold, values["value"], values["per_query"])
 
     def name(self, key: CellKey) -> str:
-        """The folder name of a training: equal for equal work, for example for all seeds of a deterministic kind."""
-        return self._job(key).name
+        """The folder name of a training: equal for equal work in any search; threads and file paths do not count.
 
-    def _job(self, key: CellKey) -> _Job:
-        trainable = kind_named(self.kind)
-        settings = with_seed(self._full(trainable, self.settings[key.place]), key.seed)
-        return _Job(self, trainable, self._origin, settings, *self._sides[key.fold])
+        All seeds of a deterministic kind have the same one.
+        """
+        told = {name: value for name, value in vars(self._settings(key)).items() if name not in ("threads", "onnx")}
+        data = [side.fingerprint for side in self._sides[key.fold]]
+        return fingerprint([self.kind, self._origin, told, data, self.measure])[:16]
+
+    def _settings(self, key: CellKey) -> Any:
+        settings = self._full(self.settings[key.place])
+        return replace(settings, seed=key.seed) if hasattr(settings, "seed") else settings
+
+    def _measured(self, pairs: Pairs, scores: Sequence[float]) -> dict[str, Any]:
+        measure = parse_measure(self.measure)
+        evaluation = evaluate(judgments_of_pairs(pairs), ranking_of_pairs(pairs, scores), measure)
+        each = type(measure).aggregate is Measure.aggregate
+        return {
+            "measure": str(measure),
+            "value": evaluation.mean(measure),
+            "per_query": evaluation.per_query(measure) if each else {},
+        }
 
     @cached_property
     def _origin(self) -> str:
         return kind_named(self.kind).origin(self.model)
 
-    def _full(self, trainable: Family, setting: Setting) -> Any:
-        settings = replace(self.base or trainable.settings(), **setting)
+    def _full(self, setting: Setting) -> Any:
+        settings = replace(self.base or kind_named(self.kind).settings(), **setting)
         return replace(settings, measure=self.measure) if hasattr(settings, "measure") else settings
 
     @cached_property
@@ -178,66 +203,17 @@ class Search(SearchOptions):
         return [self.pairs.split(self.validation, self.seed)]
 
 
-@dataclass(frozen=True)
-class _Job:
-    """Everything that identifies a training."""
-
-    search: Search
-    trainable: Family
-    origin: str
-    settings: Any
-    training: Pairs
-    held_out: Pairs
-
-    @property
-    def name(self) -> str:
-        """The same for the same work in any search. Threads and file paths do not count."""
-        settings = {key: value for key, value in vars(self.settings).items() if key not in ("threads", "onnx")}
-        data = [self.training.fingerprint, self.held_out.fingerprint]
-        return fingerprint([self.search.kind, self.origin, settings, data, self.search.measure])[:16]
-
-    def cell(self, out: Path, setting: Setting, seed: int, fold: int) -> SearchCell:
-        """Train and evaluate, or read the stored result."""
-        folder = out / "cells" / self.name
-        file = folder / VALUES
-        if not file.is_file():
-            if not (folder / "result.json").is_file() and not (folder / "model").is_dir():
-                self.trainable.train(self.training, folder, self.search.model, self.settings, self.held_out)
-            values = self._measured(folder)
-            with atomic_write(file) as written:
-                told = {"setting": dict(setting), "seed": seed, "fold": fold, **values}
-                written.write(orjson.dumps(told, option=orjson.OPT_INDENT_2))
-        values = orjson.loads(file.read_bytes())
-        return SearchCell(folder, setting, seed, fold, values["value"], values["per_query"])
-
-    def _measured(self, folder: Path) -> dict[str, Any]:
-        measure = parse_measure(self.search.measure)
-        scores = self.trainable.scores(folder, self.settings, self.held_out)
-        found = evaluate(judgments_of_pairs(self.held_out), ranking_of_pairs(self.held_out, scores), measure)
-        each = type(measure).aggregate is Measure.aggregate
-        return {
-            "measure": str(measure),
-            "value": found.mean(measure),
-            "per_query": found.per_query(measure) if each else {},
-        }
-
-
 def compared(measure: Measure, tried: tuple[Tried, ...]) -> Searched:
     """The best setting (the first of equal ones), and significance tests against the others."""
     sign = 1 if measure.higher_is_better else -1
     best = max(tried, key=lambda one: -np.inf if np.isnan(one.value) else sign * one.value)
     tested = [(place, one) for place, one in enumerate(tried) if one is not best and one.per_query and best.per_query]
-    found = [_paired(one, best) for _, one in tested]
-    corrected = correct([one.p for one in found], "holm") if found else ()
+    differences = [_paired(one, best) for _, one in tested]
+    corrected = correct([one.p for one in differences], "holm") if differences else ()
     places = (place for place, _ in tested)
-    return Searched(measure, tried, best, dict(zip(places, zip(found, corrected, strict=True), strict=True)))
+    return Searched(measure, tried, best, dict(zip(places, zip(differences, corrected, strict=True), strict=True)))
 
 
 def _paired(one: Tried, best: Tried) -> PairedDifference:
     qids = sorted(one.per_query.keys() & best.per_query.keys())
     return TTest()([one.per_query[qid] for qid in qids], [best.per_query[qid] for qid in qids])
-
-
-def cell_folders(out: Path | str) -> Iterator[Path]:
-    """The folders of finished trainings."""
-    yield from sorted(file.parent for file in (Path(out) / "cells").glob(f"*/{VALUES}"))

@@ -52,13 +52,13 @@ def settings_to_try(space: Space, count: int | None = None, seed: int = 0) -> tu
     if count < 1:
         raise ParameterError("random", expected="a number of settings, at least 1", found=count)
     rng = np.random.default_rng(seed)
-    found: dict[str, Setting] = {}
+    different: dict[str, Setting] = {}
     for _ in range(count * TRIES):
         drawn = {name: _draw(values, rng) for name, values in space.items()}
-        found.setdefault(repr(sorted(drawn.items())), drawn)
-        if len(found) == count:
+        different.setdefault(repr(sorted(drawn.items())), drawn)
+        if len(different) == count:
             break
-    return tuple(found.values())
+    return tuple(different.values())
 
 
 def parse_space(kind: type[Any], told: Sequence[str]) -> dict[str, Sequence[Any] | Range]:
@@ -108,31 +108,29 @@ def _listed(name: str, values: Sequence[Any] | Range) -> list[Any]:
     return list(values)
 
 
-def search_table(found: Searched) -> Table:
+def search_table(searched: Searched) -> Table:
     """One row per setting, best first: its value, the spread over seeds, the difference to the best and its p."""
-    names = list(dict.fromkeys(name for one in found.tried for name in one.setting))
-    seeds, folds = (len({getattr(cell, what) for cell in found.best.cells}) for what in ("seed", "fold"))
+    names = list(dict.fromkeys(name for one in searched.tried for name in one.setting))
+    seeds, folds = (len({getattr(cell, what) for cell in searched.best.cells}) for what in ("seed", "fold"))
     rows = []
-    for place in _order(found):
-        one = found.tried[place]
-        difference, p = found.differences.get(place, (None, None))
+    for place in _order(searched):
+        one = searched.tried[place]
+        difference, p = searched.differences.get(place, (None, None))
         told = [_told(one.setting.get(name)) for name in names]
         rows.append([*told, one.value, one.spread, None if difference is None else difference.mean, p])
-    columns = [
-        *(Column(name) for name in names),
-        Column(str(found.measure), digits=4),
-        Column("between seeds", digits=4),
-    ]
-    columns += [Column("to the best", digits=4), Column("p", digits=4)]
-    title = f"{len(found.tried)} settings, {seeds} seeds, {folds} folds, {len(found.best.per_query)} held-out queries"
+    figures = (str(searched.measure), "between seeds", "to the best", "p")
+    columns = [*(Column(name) for name in names), *(Column(name, digits=4) for name in figures)]
+    title = (
+        f"{len(searched.tried)} settings, {seeds} seeds, {folds} folds, {len(searched.best.per_query)} held-out queries"
+    )
     return Table(title, columns, rows)
 
 
-def search_picture(found: Searched) -> Picture:
+def search_picture(searched: Searched) -> Picture:
     """A bar chart of the settings, best first."""
-    best_first = [found.tried[place] for place in _order(found)]
-    values = {str(found.measure): [one.value for one in best_first]}
-    return bars([setting_text(one) for one in best_first], values, title="Settings", x=str(found.measure), digits=3)
+    best_first = [searched.tried[place] for place in _order(searched)]
+    values = {str(searched.measure): [one.value for one in best_first]}
+    return bars([setting_text(one) for one in best_first], values, title="Settings", x=str(searched.measure), digits=3)
 
 
 def setting_text(one: Tried) -> str:
@@ -140,9 +138,9 @@ def setting_text(one: Tried) -> str:
     return ", ".join(f"{name}={_told(value)}" for name, value in one.setting.items()) or "as it is"
 
 
-def _order(found: Searched) -> list[int]:
-    sign = -1 if found.measure.higher_is_better else 1
-    return sorted(range(len(found.tried)), key=lambda place: sign * found.tried[place].value)
+def _order(searched: Searched) -> list[int]:
+    sign = -1 if searched.measure.higher_is_better else 1
+    return sorted(range(len(searched.tried)), key=lambda place: sign * searched.tried[place].value)
 
 
 def _told(value: Any) -> str:

@@ -3,22 +3,130 @@
 from __future__ import annotations
 
 import random
+import string
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import orjson
 
+from rankwell.analysis import STOPWORDS
 from rankwell.core import Document, Integers, ParameterError, RankwellError
 from rankwell.core.parameters import Number, Text, Whole, check_parameters, param
 from rankwell.models.learning.pairs import Pair
-from rankwell.training.perturbations import ABSTRACT, TITLE, Perturbation, parse_perturbations, perturbed
+
+TITLE, ABSTRACT = "title", "abstract"
+
+Change = Callable[[str, random.Random], str]
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """Changes titles or abstracts with a probability. `family` is the name by which users choose it."""
+
+    family: str
+    part: str
+    probability: float
+    change: Change
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.probability <= 1:
+            raise ParameterError(self.family, expected="a probability from 0 to 1", found=self.probability)
+
+    def __call__(self, text: str, chooser: random.Random) -> str:
+        """The text, perturbed with the given probability."""
+        return self.change(text, chooser) if chooser.random() < self.probability else text
+
+
+def perturbed(text: str, part: str, perturbations: Iterable[Perturbation], chooser: random.Random) -> str:
+    """A title or an abstract after all its perturbations, one after the other."""
+    for perturbation in perturbations:
+        if perturbation.part == part:
+            text = perturbation(text, chooser)
+    return text
+
+
+SHORTEST_TITLE, SHORTEST_ABSTRACT = 2, 20  # words
+
+
+def piece(text: str, chooser: random.Random, shortest: int = 1) -> str:
+    """A random run of consecutive words: length, then start, each drawn uniformly.
+
+    At least `shortest` words and at most all but one; a text of at most `shortest` words stays unchanged.
+    """
+    words = text.split()
+    if len(words) <= shortest:
+        return text
+    size = chooser.randint(shortest, len(words) - 1)
+    start = chooser.randint(0, len(words) - size)
+    return " ".join(words[start : start + size])
+
+
+piece_of_title = partial(piece, shortest=SHORTEST_TITLE)
+piece_of_abstract = partial(piece, shortest=SHORTEST_ABSTRACT)
+
+
+def shuffled(text: str, chooser: random.Random) -> str:
+    """The same words in a random order."""
+    words = text.split()
+    chooser.shuffle(words)
+    return " ".join(words)
+
+
+AROUND = string.punctuation + "\u201c\u201d\u2018\u2019"  # quotation marks
+
+
+def without_stop_words(
+    text: str,
+    chooser: random.Random,  # noqa: ARG001 -- signature of all perturbations
+    stopwords: Collection[str] = STOPWORDS["s0"],
+) -> str:
+    """Remove the stop words of the COVID-19 study's list (appendix A.3), unless nothing would remain."""
+    kept = [word for word in text.split() if word.strip(AROUND).lower() not in stopwords]
+    return " ".join(kept) if kept else text
+
+
+# In the order of application: first an excerpt, then stop words, then word order.
+PERTURBATIONS: tuple[Perturbation, ...] = (
+    Perturbation("short", TITLE, 0.2, piece_of_title),
+    Perturbation("short", ABSTRACT, 0.3, piece_of_abstract),
+    Perturbation("stopwords", TITLE, 0.4, without_stop_words),
+    Perturbation("stopwords", ABSTRACT, 0.4, without_stop_words),
+    Perturbation("shuffle", TITLE, 0.2, shuffled),
+)
+"""With the COVID-19 study's probabilities."""
+
+FAMILIES = tuple(dict.fromkeys(perturbation.family for perturbation in PERTURBATIONS))
+
+
+def parse_perturbations(text: str) -> tuple[Perturbation, ...]:
+    """Parse `all`, `none`, or families such as `short,stopwords=0.5`: a number replaces the default probability."""
+    if text in ("all", "none"):
+        return PERTURBATIONS if text == "all" else ()
+    wanted: dict[str, float | None] = {}
+    for part in text.split(","):
+        family, given, number = part.strip().partition("=")
+        if family not in FAMILIES:
+            raise ParameterError("perturb", expected=f"all, none, or some of {', '.join(FAMILIES)}", found=family)
+        wanted[family] = _probability(family, number) if given else None
+    return tuple(
+        perturbation if (own := wanted[perturbation.family]) is None else replace(perturbation, probability=own)
+        for perturbation in PERTURBATIONS
+        if perturbation.family in wanted
+    )
+
+
+def _probability(family: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ParameterError(family, expected="a probability from 0 to 1", found=text) from error
 
 
 class Spool(Mapping[str, Document]):
@@ -46,9 +154,7 @@ class Spool(Mapping[str, Document]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def __len__(self) -> int:
@@ -86,19 +192,24 @@ class UnlabelledPair(NamedTuple):
     fold: int
     shape: str
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The values of the columns besides those of `Pair`."""
+        return {"fold": self.fold, "shape": self.shape}
+
 
 @dataclass(frozen=True)
 class SelfSupervised:
     """Settings of pairs made from documents alone.
 
-    A pair is false with probability `false_pairs`: the other text is then another document's. `title_title` is the
-    fraction of title-title pairs, `swapped` that of abstract-title pairs; the others are title-abstract. Both
-    texts of a pair are perturbed independently. `title` and `abstract` name the fields
-    (the abstract's is detected by default); each document's text is the query of `per_document` pairs.
+    In a false pair the other text is another document's. Pairs are title-abstract but for the shares `title_title` and
+    `swapped`; both texts of a pair are perturbed independently.
 
     A document's pairs depend on the seed and its id, and for false pairs on the collection; not on how the
     work is divided. Partners come from the same one of up to 100 folds, so that folds share no document.
     """
+
+    columns: ClassVar[Mapping[str, str]] = EXTRA
 
     title: str = param("title", "Self-supervised: field with the titles.", Text())
     abstract: str | None = param(
@@ -144,12 +255,13 @@ class SelfSupervised:
         At most `limit`, from documents drawn at random: the first ones of a collection may be all of one kind.
         """
         fields = {TITLE: self.title, ABSTRACT: self.abstract_field(documents)}
-        usable = np.array(
-            [number for number in range(len(documents)) if _has(documents.at(number), fields)], dtype=np.int64
-        )
+        needed = set(fields.values())
+        having = [number for number in range(len(documents)) if needed <= documents.at(number).fields.keys()]
+        usable = np.array(having, dtype=np.int64)
         self.skipped["documents without title or abstract"] = len(documents) - len(usable)
         if len(usable) < 2:  # noqa: PLR2004 -- a document and a partner
-            raise RankwellError(f"pairs: expected two documents or more with {_both(fields)}, {_found(documents)}")
+            both = " and ".join(fields.values())
+            raise RankwellError(f"pairs: expected two documents or more with {both}, {_found(documents)}")
         folds = Folds.drawn(len(usable), self.seed)
         wanted = len(usable) if limit is None else -(-limit // self.per_document)
         for place in np.sort(folds.order[:wanted]).tolist():
@@ -162,12 +274,12 @@ class SelfSupervised:
     def abstract_field(self, documents: Spool) -> str:
         """The field with the abstracts; where there is none, the error lists the fields."""
         wanted = ABSTRACTS if self.abstract is None else (self.abstract,)
-        found = next((name for name in wanted if documents.fields[name]), None)
-        if found is None or not documents.fields[self.title]:
+        name = next((name for name in wanted if documents.fields[name]), None)
+        if name is None or not documents.fields[self.title]:
             raise RankwellError(
                 f"pairs: expected documents with fields {self.title} and {' or '.join(wanted)}, {_found(documents)}"
             )
-        return found
+        return name
 
     def _pair(
         self, own: Document, fields: dict[str, str], partners: _Partners, chooser: random.Random
@@ -236,14 +348,6 @@ class _Partners(NamedTuple):
             if other.fields[name] != own.fields[name]:
                 return other
         return None
-
-
-def _has(document: Document, fields: dict[str, str]) -> bool:
-    return all(name in document.fields for name in fields.values())
-
-
-def _both(fields: dict[str, str]) -> str:
-    return " and ".join(fields.values())
 
 
 def _found(documents: Spool) -> str:

@@ -55,7 +55,7 @@ def read_record(folder: Path) -> RankerRecord | None:
     file = folder / RANKER_RECORD
     if not file.is_file():
         return None
-    content = _read_json(file)
+    content = read_json(file)
     if content.get("format") != RANKER_FORMAT or not isinstance(content.get("kind"), str):
         raise FormatError(file, None, expected=f'"format": "{RANKER_FORMAT}" and a kind', found=str(content)[:60])
     return RankerRecord(content["kind"], content.get("settings") or {})
@@ -181,10 +181,11 @@ class ModelFolder:
         return fingerprint([fingerprint_file(file) if file and file.is_file() else None for file in files])
 
     def _json(self, name: str) -> dict[str, Any]:
-        return _read_json(self.path / name)
+        return read_json(self.path / name)
 
 
-def _read_json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty where there is no file."""
     if not file.is_file():
         return {}
     try:

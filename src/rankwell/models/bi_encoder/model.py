@@ -10,10 +10,6 @@ from torch import Tensor, nn
 from rankwell.models.base.torch_model import SavesWeights
 
 
-def _first(hidden: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG001 -- signature of all poolings
-    return hidden[:, 0]
-
-
 def _mean(hidden: Tensor, mask: Tensor) -> Tensor:
     weights = mask[:, :, None].to(hidden.dtype)
     return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1e-9)
@@ -24,7 +20,7 @@ def _largest(hidden: Tensor, mask: Tensor) -> Tensor:
 
 
 # The names and meanings of `rankwell.models.base.encoders`.
-POOLINGS: dict[str, Any] = {"cls": _first, "max": _largest, "mean": _mean}
+POOLINGS: dict[str, Any] = {"cls": lambda hidden, _: hidden[:, 0], "max": _largest, "mean": _mean}
 
 
 class TextVectors(SavesWeights, nn.Module):

@@ -12,27 +12,24 @@ from typing import Any
 import numpy as np
 import orjson
 
-from rankwell.core import SILENT, Floats, Integers, ParameterError, Progress, RankwellError
+from rankwell.core import SILENT, Integers, ParameterError, Progress, RankwellError
 from rankwell.core.parameters import POSITIVE, Text, Whole, like, param
-from rankwell.evaluation import parse_measure
 from rankwell.models.base.encoders import POOLINGS
 from rankwell.models.base.folder import POOLING_MODES, ModelFolder
 from rankwell.models.base.tokens import TextTokens, Tokens
 from rankwell.models.base.torch_model import padded_tensors
-from rankwell.models.cross_encoder.training import label_columns, padding_and_segments, tokenise
-from rankwell.models.learning.data import Data
+from rankwell.models.learning.pair_batches import WINDOW, PairLabels, label_columns, padding_and_segments
 from rankwell.models.learning.pairs import Pairs
-from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import USUAL_TOKENS, RankerSettings
 from rankwell.models.learning.starting_model import HEAD, copy_tokenizer, freeze, load_body
-from rankwell.models.learning.trainer import Job, Prepared, Training, with_budget
-from rankwell.models.learning.validation import check_validation, measures_to_take, ranking_measures
+from rankwell.models.learning.trainer import Job, Start, Training, with_budget
+from rankwell.models.learning.validation import ranking_measures, validation_measures
 
 log = logging.getLogger(__name__)
 
 KIND = "bi-encoder"
 FEWEST = 2  # relevant pairs: a single one has no negatives
-WINDOW, VALIDATED = 4096, 64  # pairs whose texts are tokenised together; texts encoded together in validation
+VALIDATED = 64  # texts encoded together in validation
 
 
 class TextTable:
@@ -65,16 +62,12 @@ class TextTable:
 
 
 @dataclass(frozen=True, eq=False)
-class PairTexts:
+class PairTexts(PairLabels):
     """Pairs with texts in a table: `queries[i]` and `documents[i]` are the entries of pair i."""
 
     table: TextTable
     queries: Integers
     documents: Integers
-    labels: Floats
-    groups: Integers
-    query_ids: Sequence[str]
-    document_ids: Sequence[str]
 
     @classmethod
     def of(cls, pairs: Pairs, table: TextTable, prompt: str, progress: Progress = SILENT) -> PairTexts:
@@ -86,10 +79,7 @@ class PairTexts:
             documents += table.add(batch["document"].to_pylist())
             progress.advance(len(batch))
         places = np.array([queries, documents], dtype=np.int64)
-        return cls(table, places[0], places[1], *label_columns(pairs))
-
-    def __len__(self) -> int:
-        return len(self.labels)
+        return cls(*label_columns(pairs), table, places[0], places[1])
 
 
 class InBatchNegatives:
@@ -139,9 +129,9 @@ class InBatchNegatives:
         return kept
 
     def _hard(self, row: int, epoch: int) -> list[int]:
-        found = self._others.get(int(self.pairs.groups[row]), [])
-        start = (epoch * self.negatives) % max(1, len(found))
-        return [*found[start:], *found[:start]][: self.negatives]
+        others = self._others.get(int(self.pairs.groups[row]), [])
+        start = (epoch * self.negatives) % max(1, len(others))
+        return [*others[start:], *others[:start]][: self.negatives]
 
     def _known(self, group: int, row: int) -> bool:
         return self.pairs.document_ids[row] in self._relevant.get(group, ())
@@ -168,10 +158,8 @@ class RelevantPairs:
 class BiEncoderSettings(RankerSettings):
     """Settings for training a bi-encoder, besides those of all training.
 
-    `pooling`: cls, max or mean; by default the model's own. The loss compares each query's relevant document with all
-    others of the batch, and with `negatives` hard ones per query; `scale` multiplies the cosine similarities.
-    `batch_size` counts queries: the more, the harder the task. `query_prompt` precedes queries in training
-    and in search; by default the model's own.
+    The loss compares each query's relevant document with all others of the batch, and with `negatives` hard ones.
+    `query_prompt` precedes queries in training and in search.
     """
 
     batch_size: int = like(
@@ -205,32 +193,21 @@ def _complete(folder: ModelFolder, settings: BiEncoderSettings) -> BiEncoderSett
     return replace(with_budget(folder, settings), pooling=settings.pooling or folder.pooling, query_prompt=prompt)
 
 
-def _prepare(
-    run: RunFolder,  # noqa: ARG001 -- a family may write more than weights there
-    data: Data,
-    folder: ModelFolder,
-    settings: BiEncoderSettings,
-    *,
-    quiet: bool,
-) -> Prepared[BiEncoderSettings]:
+def _prepare(start: Start[BiEncoderSettings]) -> tuple[Job, BiEncoderSettings]:
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
     from rankwell.models.bi_encoder.model import TextVectors
 
-    decisive = str(parse_measure(settings.measure))
+    settings, folder = start.settings, start.folder
     body = load_body(folder, settings.dropout)
     freeze(body, settings.freeze)
     padding, _ = padding_and_segments(body.config)
     tokens = TextTokens(folder.load_tokenizer(), settings.max_tokens or 0)
     table, prompt = TextTable(tokens), settings.query_prompt or ""
-    training, held_out = tokenise(
-        data, tokens, lambda pairs, progress: PairTexts.of(pairs, table, prompt, progress), quiet=quiet
-    )
+    training, held_out = start.tokenise(tokens, lambda pairs, progress: PairTexts.of(pairs, table, prompt, progress))
     batches = InBatchNegatives(training, negatives=settings.negatives, padding=padding)
     examples = RelevantPairs(batches.positives)
     _check(examples, settings)
-    if held_out is not None:
-        check_validation(held_out, decisive)
     nothing: Any = None  # the loss gets vectors, and needs no model
     library = MultipleNegativesRankingLoss(nothing, scale=settings.scale)
 
@@ -243,19 +220,15 @@ def _prepare(
         return library.compute_loss_from_embeddings([queries, relevant, *([hard] if len(hard) else [])], nothing)
 
     def validated(held: PairTexts) -> Callable[[Any], Mapping[str, float]]:
-        return lambda model: ranking_measures(held, cosines(model, held, padding), measures_to_take(decisive))
+        measures = validation_measures(held, settings.measure)
+        return lambda model: ranking_measures(held, cosines(model, held, padding), measures)
 
-    job = Job(
-        model=TextVectors(body, settings.pooling or "mean"),
-        examples=examples,
-        collate=batches,
-        loss=loss_of,
-        write_model=lambda model, place: write_encoder(model, place, folder, settings),
-        validate=None if held_out is None else validated(held_out),
-        measure=None if held_out is None else decisive,
-        higher_is_better=parse_measure(decisive).higher_is_better,
-    )
-    return Prepared(job, settings)
+    def write(model: Any, place: Path) -> None:
+        write_encoder(model, place, folder, settings)
+
+    validate = None if held_out is None else validated(held_out)
+    model = TextVectors(body, settings.pooling or "mean")
+    return Job(model, examples, batches, loss_of, write, validate).decided_by(settings.measure), settings
 
 
 def cosines(model: Any, pairs: PairTexts, padding: int) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -270,8 +243,8 @@ def cosines(model: Any, pairs: PairTexts, padding: int) -> np.ndarray[Any, np.dt
         for start in range(0, len(order), VALIDATED):
             some = order[start : start + VALIDATED]
             given = {name: tensor.to(device) for name, tensor in pairs.table.inputs(some, padding).items()}
-            found = torch.nn.functional.normalize(model(**given).float(), dim=-1).cpu().numpy()
-            vectors.update(zip(some, found, strict=True))
+            rows = torch.nn.functional.normalize(model(**given).float(), dim=-1).cpu().numpy()
+            vectors.update(zip(some, rows, strict=True))
     both = zip(pairs.queries.tolist(), pairs.documents.tolist(), strict=True)
     return np.array([vectors[query] @ vectors[document] for query, document in both], dtype=np.float32)
 
@@ -279,7 +252,7 @@ def cosines(model: Any, pairs: PairTexts, padding: int) -> np.ndarray[Any, np.dt
 def write_encoder(model: Any, place: Path, folder: ModelFolder, settings: BiEncoderSettings) -> None:
     """Write a folder that transformers, sentence-transformers and Rankwell can load."""
     model.body.save_pretrained(place)
-    copy_tokenizer(folder.path, place, settings.max_tokens or 0)
+    copy_tokenizer(folder.path, place, settings.max_tokens)
     modules = [("0", "", "Transformer"), ("1", "1_Pooling", "Pooling"), ("2", "2_Normalize", "Normalize")]
     files: dict[str, Any] = {
         "modules.json": [

@@ -122,7 +122,6 @@ def token_mean(differences: Tensor, mask: Tensor) -> Tensor:
     return (differences.mean(dim=-1) * weights).sum() / weights.sum()
 
 
-@dataclass(frozen=True)
 class Attention(DistilLoss):
     """The mean squared difference of attention scores before the softmax, over layers, heads and pairs of tokens.
 
@@ -149,7 +148,6 @@ class Attention(DistilLoss):
         return torch.stack(losses).mean()
 
 
-@dataclass(frozen=True)
 class Cosine(DistilLoss):
     """1 - cosine of the last hidden states of both models, the mean over tokens without padding.
 
@@ -166,7 +164,6 @@ class Cosine(DistilLoss):
         return (1 - cosines)[compared.mask.bool()].mean()
 
 
-@dataclass(frozen=True)
 class Embedding(DistilLoss):
     """The mean squared difference of the embedding layers' output: MSE(E W, E^T), as of hidden states.
 
@@ -182,7 +179,6 @@ class Embedding(DistilLoss):
         return token_mean((compared.widen(student.hidden[0]) - teacher.hidden[0]).square(), compared.mask)
 
 
-@dataclass(frozen=True)
 class Hard(DistilLoss):
     """Pointwise: the binary cross-entropy of label and logit.
 
@@ -202,7 +198,6 @@ class Hard(DistilLoss):
         return binary_cross_entropy_with_logits(logits, labels)
 
 
-@dataclass(frozen=True)
 class Hidden(DistilLoss):
     """The mean squared difference of states, over layers, tokens (no padding) and dimensions.
 
@@ -226,7 +221,6 @@ class Hidden(DistilLoss):
         return torch.stack(losses).mean()
 
 
-@dataclass(frozen=True)
 class TeacherMargin(DistilLoss):
     """Pairwise, over all pairs of a list's documents: MarginMSE (`models.learning.losses`) with the teacher's scores.
 
@@ -264,8 +258,8 @@ class Soft(DistilLoss):
     def __call__(self, compared: Compared) -> Tensor:
         """The mean loss over all pairs."""
         wanted = (compared.scores / self.temperature).sigmoid()
-        found = compared.logits / self.temperature
-        return self.temperature**2 * binary_cross_entropy_with_logits(found, wanted)
+        logits = compared.logits / self.temperature
+        return self.temperature**2 * binary_cross_entropy_with_logits(logits, wanted)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,20 @@
-"""Load the student and its teacher, and choose the layers to compare."""
+"""Load the student and its teacher, choose the layers to compare, and measure the speed of both."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
 
 from rankwell.core import Floats, ParameterError, Progress, RankwellError
-from rankwell.models.base import load_pair_scorer
+from rankwell.models.base import PairScorer, load_pair_scorer
 from rankwell.models.base.catalogue import labels_of, task_of
 from rankwell.models.base.export import PAIRS
 from rankwell.models.base.folder import FP32, ModelFolder, read_record
@@ -23,6 +26,7 @@ from rankwell.models.reranking.scores import PairScores, ScoreCache, Scorer, Tal
 
 BLOCK = 4096  # pairs with texts in memory at once
 RANKING_LABELS = (1, 2)
+TIMED, ROUNDS = 64, 5  # pairs that are scored to measure the speed, and how often
 
 
 def find_teacher(name: str) -> ModelFolder:
@@ -64,9 +68,8 @@ def teacher_scores(scorer: Scorer, pairs: Pairs, progress: Progress) -> Floats:
     """The teacher's score of every pair, in order. Scores are cached as in `rankwell rerank`."""
     with ScoreCache(scorer.fingerprint()) as cache:
         score = PairScores(scorer, cache, Tally(), progress)
-        blocks = pairs.batches(["query", "document"], BLOCK)
-        texts = ((block["query"].to_pylist(), block["document"].to_pylist()) for block in blocks)
-        parts = [score(list(zip(*both, strict=True))) for both in texts]
+        texts = pairs.texts()
+        parts = [score(block) for block in iter(lambda: list(islice(texts, BLOCK)), [])]
     return np.concatenate([*parts, np.zeros(0, np.float32)])
 
 
@@ -105,10 +108,6 @@ def layer_map(told: str, student: int, teacher: int) -> tuple[int, ...]:
     return numbers
 
 
-def _evenly(student: int, teacher: int) -> tuple[int, ...]:
-    return tuple(round(place * teacher / student) for place in range(1, student + 1))
-
-
 def _every_second(student: int, teacher: int) -> tuple[int, ...]:
     if student != teacher // 2:
         expected = f"another map (evenly, first, last), because every second of {teacher} layers are {teacher // 2}"
@@ -116,19 +115,11 @@ def _every_second(student: int, teacher: int) -> tuple[int, ...]:
     return tuple(range(2, teacher + 1, 2))
 
 
-def _first(student: int, teacher: int) -> tuple[int, ...]:  # noqa: ARG001 -- signature of all maps
-    return tuple(range(1, student + 1))
-
-
-def _last(student: int, teacher: int) -> tuple[int, ...]:
-    return tuple(range(teacher - student + 1, teacher + 1))
-
-
 NAMED: Mapping[str, Callable[[int, int], tuple[int, ...]]] = {
-    "evenly": _evenly,
+    "evenly": lambda student, teacher: tuple(round(place * teacher / student) for place in range(1, student + 1)),
     "every-second": _every_second,
-    "first": _first,
-    "last": _last,
+    "first": lambda student, _: tuple(range(1, student + 1)),
+    "last": lambda student, teacher: tuple(range(teacher - student + 1, teacher + 1)),
 }
 
 
@@ -156,10 +147,10 @@ class Student:
         """Parse the user's text."""
         if not told.startswith("teacher:"):
             return cls(model=told)
-        found = OF_TEACHER.fullmatch(told)
-        if found is None:
+        sizes = OF_TEACHER.fullmatch(told)
+        if sizes is None:
             raise ParameterError("student", expected="teacher:6, teacher:3x192, a folder or a name", found=told)
-        return cls(int(found["layers"]), None if found["width"] is None else int(found["width"]))
+        return cls(int(sizes["layers"]), None if sizes["width"] is None else int(sizes["width"]))
 
     def folder(self, teacher: ModelFolder) -> ModelFolder:
         """The folder of its initial weights and its tokenizer."""
@@ -232,3 +223,45 @@ def _layers_name(model: Any) -> str:
     first = transformer_layers(model)[0]
     name: str = next(name for name, module in model.named_modules() if module is first)
     return name.rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """A model's speed in pairs per second, and the megabytes of its weights."""
+
+    model: str
+    precision: str
+    pairs_a_second: float
+    megabytes: float
+
+    def __str__(self) -> str:
+        return f"{self.model}: {self.pairs_a_second:,.0f} pairs/s, {self.megabytes:,.0f} MB ({self.precision})"
+
+
+def compare_speed(
+    models: Sequence[str], pairs: Pairs, *, count: int = TIMED, rounds: int = ROUNDS, threads: int | None = None
+) -> list[Speed]:
+    """The median of several rounds, in which the models take turns, so that other load affects all alike.
+
+    Each scores the same sample of the given pairs, with ONNX Runtime in fp32 where possible.
+    """
+    some = pairs.take(range(0, len(pairs), max(1, len(pairs) // count)))
+    texts = list(some.texts())[:count]
+    scorers = [_scorer(model, threads) for model in models]
+    for scorer in scorers:
+        scorer.logits(texts[:8])  # the first call is slower
+    seconds: list[list[float]] = [[] for _ in scorers]
+    for _ in range(rounds):
+        for scorer, taken in zip(scorers, seconds, strict=True):
+            begin = time.perf_counter()
+            scorer.logits(texts)
+            taken.append(time.perf_counter() - begin)
+    return [
+        Speed(scorer.model, scorer.precision, len(texts) / statistics.median(taken), scorer.megabytes)
+        for scorer, taken in zip(scorers, seconds, strict=True)
+    ]
+
+
+def _scorer(model: str, threads: int | None) -> PairScorer:
+    whole = ModelFolder.find(model).torch_weights is not None
+    return PairScorer(model, precision=FP32 if whole else None, threads=threads)

@@ -14,28 +14,20 @@ import numpy as np
 
 from rankwell.core import SILENT, Floats, Integers, Progress, RankwellError, sigmoid
 from rankwell.core.parameters import Whole, like, param
-from rankwell.evaluation import parse_measure
 from rankwell.models.base.folder import ModelFolder, RankerRecord
 from rankwell.models.base.tokens import Tokens
 from rankwell.models.base.torch_model import padded_tensors
-from rankwell.models.cross_encoder.training import CrossEncoderSettings, label_columns, padding_and_segments, tokenise
+from rankwell.models.cross_encoder.training import CrossEncoderSettings
 from rankwell.models.duo.ranking import DUO, Heads, TripleTokens, draw_others
-from rankwell.models.learning.data import Data
+from rankwell.models.learning.pair_batches import WINDOW, PairLabels, label_columns, padding_and_segments, rows_by_query
 from rankwell.models.learning.pairs import Pairs
-from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import RankerSettings
 from rankwell.models.learning.starting_model import copy_tokenizer, freeze, load_classifier, longest_input, token_budget
-from rankwell.models.learning.trainer import Job, Prepared, Training
-from rankwell.models.learning.validation import (
-    check_validation,
-    measures_to_take,
-    ranking_measures,
-    scores_of,
-)
+from rankwell.models.learning.trainer import Job, Start, Training
+from rankwell.models.learning.validation import ranking_measures, scores_of, validation_measures
 
 log = logging.getLogger(__name__)
 
-WINDOW = 4096  # pairs tokenised together
 SEGMENTS = 3  # of the query, the first document and the second
 
 
@@ -56,35 +48,30 @@ def triples_of(groups: Integers, labels: Floats, query_ids: Sequence[str], *, ot
 
     Equally relevant documents are never compared (document-ranking study, 3.1.2). Sampled by seed and query alone.
     """
-    found: list[tuple[int, int]] = []
-    order = np.argsort(groups, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+    chosen: list[tuple[int, int]] = []
+    for rows in rows_by_query(groups):
         if not len(rows):
             continue
         lots = random.Random(f"{seed}/{query_ids[rows[0]]}")  # noqa: S311 -- reproducible, no secret
         for row in rows.tolist():
             below = rows[labels[rows] < labels[row]].tolist()
-            found += [(row, lower) for lower in sorted(lots.sample(below, min(others, len(below))))]
-    if not found:
+            chosen += [(row, lower) for lower in sorted(lots.sample(below, min(others, len(below))))]
+    if not chosen:
         raise RankwellError(
             f"pairs: expected queries with documents of different labels, to compare two of them, found none among "
             f"{len(np.unique(groups)):,} queries: add negatives"
         )
-    better, worse = np.array(found, dtype=np.int64).T
+    better, worse = np.array(chosen, dtype=np.int64).T
     both = np.stack([better, worse], axis=1)
-    return Triples(both.ravel(), both[:, ::-1].ravel(), np.tile(np.array([1, 0], dtype=np.float32), len(found)))
+    return Triples(both.ravel(), both[:, ::-1].ravel(), np.tile(np.array([1, 0], dtype=np.float32), len(chosen)))
 
 
 @dataclass(frozen=True, eq=False)
-class TokenisedTexts:
+class TokenisedTexts(PairLabels):
     """The query and the document of every pair, each truncated to its largest size in a triple."""
 
     queries: list[Heads]
     documents: list[Heads]
-    labels: Floats
-    groups: Integers
-    query_ids: Sequence[str]
-    document_ids: Sequence[str]
 
     @classmethod
     def of(cls, pairs: Pairs, tokens: TripleTokens, progress: Progress = SILENT) -> TokenisedTexts:
@@ -99,15 +86,12 @@ class TokenisedTexts:
             of_batch = tokens.heads(texts, tokens.document_tokens)
             documents += [of_batch[text] for text in texts]
             progress.advance(len(asked))
-        return cls(queries, documents, *label_columns(pairs))
+        return cls(*label_columns(pairs), queries, documents)
 
     @property
     def labelled(self) -> tuple[Integers, Floats, Sequence[str]]:
         """What documents are compared by: their groups, labels and query ids."""
         return self.groups, self.labels, self.query_ids
-
-    def __len__(self) -> int:
-        return len(self.labels)
 
 
 @dataclass(frozen=True)
@@ -156,7 +140,7 @@ class DuoValidation:
     def __call__(self, model: Any) -> Mapping[str, float]:
         """The loss, the accuracy of the comparisons, and all defined measures."""
         triples, texts = self.batches.triples, self.batches.texts
-        logits = scores_of(model, self.batches, self.lengths)
+        logits = scores_of(model, self.batches.inputs, self.lengths)
         won = sigmoid(logits)
         scores = np.zeros(len(texts), dtype=np.float64)
         np.add.at(scores, triples.one, won)
@@ -174,8 +158,7 @@ def comparisons(groups: Integers, labels: Floats, query_ids: Sequence[str], *, o
     """Each document with at most `others` of its query, whatever their labels."""
     one: list[int] = []
     other: list[int] = []
-    order = np.argsort(groups, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+    for rows in rows_by_query(groups):
         lots = np.random.default_rng([seed, zlib.crc32(query_ids[rows[0]].encode())])
         first, second = np.nonzero(draw_others(len(rows), others, lots))
         one += rows[first].tolist()
@@ -188,9 +171,7 @@ def comparisons(groups: Integers, labels: Floats, query_ids: Sequence[str], *, o
 class DuoSettings(RankerSettings):
     """Settings for training a duo model, besides those of all training; the loss is binary cross-entropy.
 
-    Each document of a query is compared with at most `others` less relevant ones, in both orders: these are the
-    examples that `epochs` and `batch_size` count. In validation each document is compared with at most
-    `validation_others` of its query. `max_tokens` and `query_tokens` are the token limits of a triple.
+    Two documents are compared in both orders: these are the examples that `epochs` and `batch_size` count.
     """
 
     others: int = param(8, "Pair each document with at most N less relevant ones.", Whole(1))
@@ -207,25 +188,20 @@ def _complete(folder: ModelFolder, settings: DuoSettings) -> DuoSettings:
     return replace(settings, max_tokens=token_budget(folder, settings.max_tokens or longest_input(folder)))
 
 
-def _prepare(
-    run: RunFolder,  # noqa: ARG001 -- a family may write more than weights there
-    data: Data,
-    folder: ModelFolder,
-    settings: DuoSettings,
-    *,
-    quiet: bool,
-) -> Prepared[DuoSettings]:
+def _prepare(start: Start[DuoSettings]) -> tuple[Job, DuoSettings]:
     from torch.nn.functional import binary_cross_entropy_with_logits
 
-    decisive = str(parse_measure(settings.measure))
+    settings, folder = start.settings, start.folder
     model = load_duo_classifier(folder, settings.dropout)
     freeze(model, settings.freeze)
-    training, held_out = _batches(data, folder, settings, model.config, quiet=quiet)
+    training, held_out = _batches(start, model.config)
+    validate = None
     if held_out is not None:
-        check_validation(held_out.texts, decisive)
+        measures = validation_measures(held_out.texts, settings.measure)
+        validate = DuoValidation(held_out, held_out.lengths(), measures)
     if len(training.triples) < settings.batch_size:
         log.warning("%s triples are fewer than a batch of %s", len(training.triples), settings.batch_size)
-    validate = None if held_out is None else DuoValidation(held_out, held_out.lengths(), measures_to_take(decisive))
+    examples, lengths = range(len(training.triples)), training.lengths().tolist()
 
     def loss_of(model: Any, batch: dict[str, Any]) -> Any:
         given = {name: tensor for name, tensor in batch.items() if name != "labels"}
@@ -233,22 +209,12 @@ def _prepare(
 
     def write(model: Any, place: Path) -> None:
         model.save_pretrained(place)
-        copy_tokenizer(folder.path, place, settings.max_tokens or 0)
+        copy_tokenizer(folder.path, place, settings.max_tokens)
         budgets = {"max_tokens": settings.max_tokens or 0, "query_tokens": settings.query_tokens}
         RankerRecord(DUO, budgets).write(place)
 
-    job = Job(
-        model=model,
-        examples=range(len(training.triples)),
-        collate=training,
-        loss=loss_of,
-        write_model=write,
-        validate=validate,
-        measure=None if validate is None else decisive,
-        higher_is_better=parse_measure(decisive).higher_is_better,
-        lengths=training.lengths().tolist(),
-    )
-    return Prepared(job, settings)
+    job = Job(model, examples, training, loss_of, write, validate, lengths=lengths)
+    return job.decided_by(settings.measure), settings
 
 
 def load_duo_classifier(folder: ModelFolder, dropout: float | None) -> Any:
@@ -267,14 +233,11 @@ def load_duo_classifier(folder: ModelFolder, dropout: float | None) -> Any:
     return model
 
 
-def _batches(
-    data: Data, folder: ModelFolder, settings: DuoSettings, config: Any, *, quiet: bool
-) -> tuple[TripleBatches, TripleBatches | None]:
+def _batches(start: Start[DuoSettings], config: Any) -> tuple[TripleBatches, TripleBatches | None]:
     """The triples for training, and the comparisons for validation."""
-    tokens = TripleTokens(folder.load_tokenizer(), settings.max_tokens or 0, settings.query_tokens)
-    training, held_out = tokenise(
-        data, tokens, lambda pairs, progress: TokenisedTexts.of(pairs, tokens, progress), quiet=quiet
-    )
+    settings = start.settings
+    tokens = TripleTokens(start.folder.load_tokenizer(), settings.max_tokens or 0, settings.query_tokens)
+    training, held_out = start.tokenise(tokens, lambda pairs, progress: TokenisedTexts.of(pairs, tokens, progress))
     how = (tokens, *padding_and_segments(config))
     learnt = triples_of(*training.labelled, others=settings.others, seed=settings.seed)
     batches = TripleBatches(training, learnt, *how)

@@ -6,7 +6,7 @@ Bits per character are comparable across vocabularies.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -95,15 +95,12 @@ def _windows(text: str, tokenizer: Any, size: int) -> Iterator[tuple[int, list[t
     """The words of a text in numbered groups of `size`: their pieces, and their length in characters."""
     encoding = tokenizer.encode(text, add_special_tokens=False)
     tokens = zip(encoding.word_ids, encoding.ids, encoding.offsets, strict=True)
-    words = [_word(list(group), text) for _, group in groupby(tokens, key=lambda token: token[0])]
+    words = []
+    for _, group in groupby(tokens, key=lambda token: token[0]):
+        _, pieces, places = zip(*group, strict=True)
+        words.append((list(pieces), len(text[places[0][0] : places[-1][1]].strip())))
     for number, start in enumerate(range(0, len(words), size)):
         yield number, words[start : start + size]
-
-
-def _word(tokens: Iterable[tuple[int, int, tuple[int, int]]], text: str) -> tuple[list[int], int]:
-    pieces = list(tokens)
-    first, last = pieces[0][2][0], pieces[-1][2][1]
-    return [token for _, token, _ in pieces], len(text[first:last].strip())
 
 
 BATCH = 32
@@ -128,8 +125,12 @@ class HeldOutBits:
 
     def interval(self, level: float = 0.95, *, samples: int = SAMPLES, seed: int = 0) -> Interval:
         """The percentile bootstrap interval: documents are resampled with all of their words."""
-        values = [drawn @ self.bits / (drawn @ self.characters) for drawn in _draws(len(self.documents), samples, seed)]
+        values = [self.resampled(drawn) for drawn in _draws(len(self.documents), samples, seed)]
         return _percentiles(np.concatenate(values), level)
+
+    def resampled(self, drawn: Values) -> Values:
+        """Bits per character of samples, in which documents are drawn so often."""
+        return drawn @ self.bits / (drawn @ self.characters)
 
 
 def difference(
@@ -138,10 +139,8 @@ def difference(
     """Second minus first in bits per character, with its interval: both use the same resampled documents."""
     if first.documents != second.documents:
         raise ParameterError("second", expected="bits of the same documents as the first", found=second.documents[:3])
-    values = [
-        drawn @ second.bits / (drawn @ second.characters) - drawn @ first.bits / (drawn @ first.characters)
-        for drawn in _draws(len(first.documents), samples, seed)
-    ]
+    draws = _draws(len(first.documents), samples, seed)
+    values = [second.resampled(drawn) - first.resampled(drawn) for drawn in draws]
     return second.per_character - first.per_character, _percentiles(np.concatenate(values), level)
 
 
@@ -166,7 +165,7 @@ class Guess(NamedTuple):
 
 def held_out_bits(model: Any, cloze: Cloze, mask: int, padding: int, progress: Progress = SILENT) -> HeldOutBits:
     """Run the cloze test on a model."""
-    documents = {window.document: 0 for window in cloze.windows}
+    documents = tuple(dict.fromkeys(window.document for window in cloze.windows))
     numbers = {document: number for number, document in enumerate(documents)}
     words, characters, bits = (np.zeros(len(numbers)) for _ in range(3))
     for window in cloze.windows:
@@ -180,7 +179,7 @@ def held_out_bits(model: Any, cloze: Cloze, mask: int, padding: int, progress: P
         for guess in guesses:
             bits[numbers[guess.window.document]] += math.fsum(next(cost) for _ in guess.places)
         progress.advance(sum(guess.known == 0 for guess in guesses))
-    return HeldOutBits(tuple(documents), words, characters, bits)
+    return HeldOutBits(documents, words, characters, bits)
 
 
 def _batches(windows: Sequence[Window]) -> Iterator[list[Guess]]:
@@ -310,11 +309,11 @@ class Examination:
         return Answers(bits, {said: fill_mask(model, tokenizer, said, mask) for said in self.sentences})
 
 
-def write_adaptation(folder: Path, found: Adaptation) -> None:
+def write_adaptation(folder: Path, adaptation: Adaptation) -> None:
     """Write `adaptation.json` with the figures, and `held_out.jsonl` with the bits of each document's words."""
     with atomic_write(folder / HELD_OUT) as file:
-        bits = zip(found.before.bits.bits, found.after.bits.bits, strict=True)
-        after = found.after.bits
+        bits = zip(adaptation.before.bits.bits, adaptation.after.bits.bits, strict=True)
+        after = adaptation.after.bits
         for document, words, characters, (old, new) in zip(
             after.documents, after.words, after.characters, bits, strict=True
         ):
@@ -323,24 +322,24 @@ def write_adaptation(folder: Path, found: Adaptation) -> None:
     write_json(
         folder / ADAPTATION,
         {
-            "new_weights": list(found.new),
-            "texts": found.training.texts,
-            "tokens": found.training.tokens,
-            "rows": len(found.training),
-            "held_out_documents": len(found.after.bits.documents),
-            "held_out_words": int(found.after.bits.words.sum()),
-            "held_out_characters": int(found.after.bits.characters.sum()),
+            "new_weights": list(adaptation.new),
+            "texts": adaptation.training.texts,
+            "tokens": adaptation.training.tokens,
+            "rows": len(adaptation.training),
+            "held_out_documents": len(adaptation.after.bits.documents),
+            "held_out_words": int(adaptation.after.bits.words.sum()),
+            "held_out_characters": int(adaptation.after.bits.characters.sum()),
             "bits_per_character": {
-                "before": _summary(found.before.bits),
-                "after": _summary(found.after.bits),
+                "before": _summary(adaptation.before.bits),
+                "after": _summary(adaptation.after.bits),
             },
             "fill_mask": [
                 {
                     "sentence": sentence,
-                    "before": _gaps(found.before.fillings[sentence]),
-                    "after": _gaps(found.after.fillings[sentence]),
+                    "before": _gaps(adaptation.before.fillings[sentence]),
+                    "after": _gaps(adaptation.after.fillings[sentence]),
                 }
-                for sentence in found.after.fillings
+                for sentence in adaptation.after.fillings
             ],
         },
     )
@@ -357,9 +356,9 @@ def read_held_out(run: Path | str, when: str = "after") -> HeldOutBits:
         raise FormatError(file, None, expected=f'lines with "{when}"', found=str(error)) from error
 
 
-def _summary(found: HeldOutBits) -> dict[str, float]:
-    low, high = found.interval()
-    return {"value": found.per_character, "low": low, "high": high}
+def _summary(bits: HeldOutBits) -> dict[str, float]:
+    low, high = bits.interval()
+    return {"value": bits.per_character, "low": low, "high": high}
 
 
 def _gaps(gaps: list[list[Filling]]) -> list[list[dict[str, Any]]]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rankwell.core import Integers, ParameterError, RankwellError
-from rankwell.models.base.folder import TOKENIZER, ModelFolder
+from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.torch_model import FROM_FOLDER
 from rankwell.models.learning.starting_model import freeze, load_model
 
@@ -33,12 +30,10 @@ class Replacement:
             raise ParameterError("replacement", expected="shares from 0 to 1, together at most 1", found=self)
 
 
-REPLACEMENTS: Mapping[str, Replacement] = MappingProxyType(
-    {
-        "bert": Replacement(0.8, 0.1),  # Devlin et al., "BERT", 2019, section 3.1: arXiv 1810.04805
-        "all-mask": Replacement(1.0, 0.0),
-    }
-)
+REPLACEMENTS: Mapping[str, Replacement] = {
+    "bert": Replacement(0.8, 0.1),  # Devlin et al., "BERT", 2019, section 3.1: arXiv 1810.04805
+    "all-mask": Replacement(1.0, 0.0),
+}
 
 
 @dataclass(frozen=True)
@@ -141,26 +136,17 @@ def open_mask_tokenizer(folder: ModelFolder) -> MaskTokenizer:
     return MaskTokenizer(tokenizer, tokens, special.mask_token, special.unk_token_id, special.pad_token_id or 0)
 
 
-def copy_tokenizer(source: Path, out: Path) -> None:
-    """Copy the files of a tokenizer."""
-    for name in TOKENIZER:
-        if (source / name).is_file():
-            shutil.copyfile(source / name, out / name)
-
-
 # The parts of a head in the order of the forward pass, by transformers' model types.
-HEADS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "albert": ("predictions",),
-        "bert": ("cls",),
-        "camembert": ("lm_head",),
-        "distilbert": ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
-        "electra": ("generator_predictions", "generator_lm_head"),
-        "mpnet": ("lm_head",),
-        "roberta": ("lm_head",),
-        "xlm-roberta": ("lm_head",),
-    }
-)
+HEADS: Mapping[str, tuple[str, ...]] = {
+    "albert": ("predictions",),
+    "bert": ("cls",),
+    "camembert": ("lm_head",),
+    "distilbert": ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector"),
+    "electra": ("generator_predictions", "generator_lm_head"),
+    "mpnet": ("lm_head",),
+    "roberta": ("lm_head",),
+    "xlm-roberta": ("lm_head",),
+}
 BODY = "body"
 
 

@@ -34,9 +34,7 @@ RANDOM = ("uniform", "frequency")
 class MlmSettings(TrainingSettings):
     """Settings of masking and measuring, besides those of all training.
 
-    `replacement` is "bert" (80 % [MASK], 10 % random, 10 % unchanged) or "all-mask" (COVID-19 study); `random`
-    is how random tokens are drawn. `freeze="body"` trains the head alone. Of the fraction `held_out` of the
-    documents at most `measured` are evaluated. `format`, `fields`, `id_column` and `encoding` say how the
+    The COVID-19 study has the `replacement` "all-mask". `format`, `fields`, `id_column` and `encoding` say how the
     collection is read.
     """
 

@@ -39,8 +39,6 @@ class PackedTexts:
 
     def fingerprint(self) -> str:
         """A fingerprint of all tokens."""
-        import hashlib
-
         content = np.ascontiguousarray(self.ids, dtype=np.int32)
         return fingerprint([self.ids.shape, hashlib.sha256(content.data).hexdigest()])
 
@@ -54,16 +52,17 @@ def pack(texts: Iterable[str], tokenizer: Any, max_tokens: int, padding: int) ->
     if max_tokens < SHORTEST:
         raise ParameterError("max_tokens", expected=f"a number from {SHORTEST}", found=max_tokens)
     opening, closing = frame(tokenizer)
-    counted, found, starts = 0, [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.bool_)]
+    counted, ids_of_texts, starts = 0, [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.bool_)]
     for ids, firsts in _tokenised(texts, tokenizer, closing):
         small = np.uint16 if tokenizer.get_vocab_size(with_added_tokens=True) <= SMALL else np.int32
-        found.append(ids.astype(small))
+        ids_of_texts.append(ids.astype(small))
         starts.append(firsts)
         counted += 1
-    tokens = sum(map(len, found)) - counted
+    tokens = sum(map(len, ids_of_texts)) - counted
     if not tokens:
         raise RankwellError(f"texts: expected texts to learn from, found {counted:,} with nothing in them")
-    joined, begun = np.concatenate(found[1:])[:-1], np.concatenate(starts)[:-1]  # no separator after the last text
+    # There is no separator after the last text.
+    joined, begun = np.concatenate(ids_of_texts[1:])[:-1], np.concatenate(starts)[:-1]
     inner = max_tokens - 2
     rows = -(-len(joined) // inner)
     shape, missing = (rows, inner), rows * inner - len(joined)

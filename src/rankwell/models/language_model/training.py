@@ -11,24 +11,14 @@ from typing import Any
 from rankwell.collections import ColumnChoice, Reading, open_collection
 from rankwell.core import ParameterError, Progress, RankwellError
 from rankwell.models.base.folder import ModelFolder
+from rankwell.models.language_model import masking
 from rankwell.models.language_model.cloze import Adaptation, Examination, check_sentences, write_adaptation
-from rankwell.models.language_model.masking import (
-    IGNORED,
-    REPLACEMENTS,
-    LoadedModel,
-    Masker,
-    MaskTokenizer,
-    copy_tokenizer,
-    freeze_body,
-    load_masked_model,
-    masked_loss,
-    open_mask_tokenizer,
-)
+from rankwell.models.language_model.masking import Masker, MaskTokenizer
 from rankwell.models.language_model.settings import MlmSettings
 from rankwell.models.language_model.texts import FIXED, MaskedRows, MlmTexts, pack_held_out, read_mlm_texts
 from rankwell.models.learning.folders import check_new_folder
 from rankwell.models.learning.run_folder import RunFolder
-from rankwell.models.learning.starting_model import find_trainable, longest_input
+from rankwell.models.learning.starting_model import copy_tokenizer, find_trainable, longest_input
 from rankwell.models.learning.trainer import Job, TrainingResult, going_on, needs_training, set_up, train_job
 
 KIND = "mlm"
@@ -73,8 +63,8 @@ def resume_mlm(run: RunFolder, *, quiet: bool = False) -> TrainingResult:
     start = _start(folder, settings)
     texts = _read(begun["data"]["folder"], start.vocabulary, settings, quiet=quiet)
     told = {"model": folder.fingerprint(), "data": texts.fingerprint}
-    for name, found in told.items():
-        if begun[name]["fingerprint"] != found:
+    for name, now in told.items():
+        if begun[name]["fingerprint"] != now:
             where = begun[name].get("name", begun[name].get("folder"))
             raise RankwellError(f"{run.path}: expected {name} {where} as the run began with, found it changed since")
     return _train(run, start, texts, settings, quiet=quiet).training
@@ -82,16 +72,14 @@ def resume_mlm(run: RunFolder, *, quiet: bool = False) -> TrainingResult:
 
 @dataclass(frozen=True)
 class _Start:
-    """The start of a run."""
-
     folder: ModelFolder
     vocabulary: MaskTokenizer
-    loaded: LoadedModel
+    loaded: masking.LoadedModel
 
 
 def _start(folder: ModelFolder, settings: MlmSettings) -> _Start:
     """Check settings and model before the collection is read."""
-    vocabulary = open_mask_tokenizer(folder)
+    vocabulary = masking.open_mask_tokenizer(folder)
     check_sentences(settings.fill, vocabulary.mask)
     longest = longest_input(folder)
     if settings.max_tokens > longest:
@@ -99,8 +87,8 @@ def _start(folder: ModelFolder, settings: MlmSettings) -> _Start:
             "max_tokens", expected=f"at most {longest}, as the model has it", found=settings.max_tokens
         )
     set_up(settings)
-    loaded = load_masked_model(folder, settings.seed)
-    freeze_body(loaded.model, settings.freeze)
+    loaded = masking.load_masked_model(folder, settings.seed)
+    masking.freeze_body(loaded.model, settings.freeze)
     return _Start(folder, vocabulary, loaded)
 
 
@@ -118,28 +106,23 @@ def _train(run: RunFolder, start: _Start, texts: MlmTexts, settings: MlmSettings
         texts.held_out, vocabulary, tuple(settings.fill), longest_input(start.folder), quiet=quiet
     )
     before = examination.take(model, "before")
-    found: list[Adaptation] = []
+    adaptations: list[Adaptation] = []
 
     def write_model(trained: Any, place: Path) -> None:
         trained.save_pretrained(place)
         copy_tokenizer(start.folder.path, place)
-        found.append(Adaptation(start.loaded.new, before, examination.take(trained, "after"), texts.training))
-        write_adaptation(run.path, found[-1])
+        adaptations.append(Adaptation(start.loaded.new, before, examination.take(trained, "after"), texts.training))
+        write_adaptation(run.path, adaptations[-1])
 
     masker = _masker(texts, vocabulary, settings)
     rows = MaskedRows(texts.training, masker, settings.seed)
     curve = MaskedRows(pack_held_out(texts, vocabulary, settings, CURVE_ROWS), masker, settings.seed, FIXED)
-    job = Job(
-        model=model,
-        examples=rows,
-        collate=rows.collate,
-        loss=_loss,
-        write_model=write_model,
-        validate=lambda trained: {PERPLEXITY: perplexity(trained, curve, settings.batch_size)},
-        measure=PERPLEXITY,
-        higher_is_better=False,
-    )
-    return MlmResult(train_job(run, job, settings, quiet=quiet), found[-1])
+
+    def validate(trained: Any) -> dict[str, float]:
+        return {PERPLEXITY: perplexity(trained, curve, settings.batch_size)}
+
+    job = Job(model, rows, rows.collate, _loss, write_model, validate, measure=PERPLEXITY, higher_is_better=False)
+    return MlmResult(train_job(run, job, settings, quiet=quiet), adaptations[-1])
 
 
 def perplexity(model: Any, rows: MaskedRows, batch_size: int) -> float:
@@ -148,17 +131,17 @@ def perplexity(model: Any, rows: MaskedRows, batch_size: int) -> float:
     for start in range(0, len(rows), batch_size):
         batch = rows.collate([rows[place] for place in range(start, min(start + batch_size, len(rows)))])
         here = {name: part.to(model.device) for name, part in batch.items()}
-        count = int((here["labels"] != IGNORED).sum())
+        count = int((here["labels"] != masking.IGNORED).sum())
         total, tokens = total + float(_loss(model, here)) * count, tokens + count
     return math.exp(min(total / tokens, 700.0))  # exp() of more overflows
 
 
 def _loss(model: Any, batch: Mapping[str, Any]) -> Any:
     inputs = {name: part for name, part in batch.items() if name != "labels"}
-    return masked_loss(getattr(model, "module", model), inputs, batch["labels"])
+    return masking.masked_loss(getattr(model, "module", model), inputs, batch["labels"])
 
 
 def _masker(texts: MlmTexts, vocabulary: MaskTokenizer, settings: MlmSettings) -> Masker:
     counted = texts.training.frequencies(vocabulary.tokens.size) if settings.random == "frequency" else None
-    replacement = REPLACEMENTS[settings.replacement]
+    replacement = masking.REPLACEMENTS[settings.replacement]
     return Masker(vocabulary.tokens, settings.mask_probability, replacement, settings.whole_words, counted)

@@ -6,7 +6,7 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -64,23 +64,14 @@ class WordSplitter:
         return [word for word, _ in self._splitter.pre_tokenize_str(plain)]
 
 
-def count_words(documents: Iterable[Document], tokenizer: Any) -> WordCounts:
-    """Count the words of documents by field."""
-    split, counts = WordSplitter(tokenizer), WordCounts()
-    for document in documents:
-        counts.add(document, split)
-    return counts
-
-
 def missing_words(counts: Mapping[str, int], tokenizer: Any, most: int = 1000, at_least: int = 2) -> list[str]:
     """The most frequent words that are split into pieces, by descending frequency (ties alphabetically).
 
     A word has a letter and at least two characters: numbers and punctuation have good pieces already.
     """
-    if most < 1:
-        raise ParameterError("words", expected="a number from 1", found=most)
-    if at_least < 1:
-        raise ParameterError("at_least", expected="a number from 1", found=at_least)
+    for name, number in (("words", most), ("at_least", at_least)):
+        if number < 1:
+            raise ParameterError(name, expected="a number from 1", found=number)
     known = tokenizer.get_vocab(with_added_tokens=True)
     candidates = (
         (word, count) for word, count in counts.items() if count >= at_least and word not in known and _is_word(word)
@@ -109,8 +100,8 @@ def length_change(counts: WordCounts, before: Any, after: Any) -> list[FieldLeng
     words = list(counts.total())
     old, new = (dict(zip(words, piece_counts(words, tokenizer), strict=True)) for tokenizer in (before, after))
     return [
-        FieldLength(name, counts.texts[name], *(_mean(found, sizes, counts.texts[name]) for sizes in (old, new)))
-        for name, found in counts.words.items()
+        FieldLength(name, counts.texts[name], *(_mean(of_field, sizes, counts.texts[name]) for sizes in (old, new)))
+        for name, of_field in counts.words.items()
     ]
 
 
@@ -147,10 +138,7 @@ class VocabularyExtension:
         words = zip(self.words, self.counts, self.pieces, strict=True)
         return {
             "words": [{"word": word, "count": count, "pieces": pieces} for word, count, pieces in words],
-            "tokens": [
-                {"field": length.field, "texts": length.texts, "before": length.before, "after": length.after}
-                for length in self.lengths
-            ],
+            "tokens": [asdict(length) for length in self.lengths],
         }
 
 
@@ -167,14 +155,14 @@ def count_collection(
 ) -> CollectionWords:
     """Count words as the model's tokenizer splits them; `train mlm` holds out the same documents."""
     split = WordSplitter(plain_tokenizer(find_trainable(model).path))
-    found = CollectionWords(WordCounts(), WordCounts())
+    words = CollectionWords(WordCounts(), WordCounts())
     for document in documents:
-        (found.held_out if is_held_out(document.id, held_out, seed) else found.learnt).add(document, split)
-    return found
+        (words.held_out if is_held_out(document.id, held_out, seed) else words.learnt).add(document, split)
+    return words
 
 
 def extend_vocabulary(
-    found: CollectionWords,
+    collection: CollectionWords,
     model: str,
     out: Path | str,
     *,
@@ -188,25 +176,21 @@ def extend_vocabulary(
     """
     check_new_folder(out)
     folder = find_trainable(model)
-    before, counts = plain_tokenizer(folder.path), found.learnt.total()
+    before, counts = plain_tokenizer(folder.path), collection.learnt.total()
     chosen = missing_words(counts, before, words, at_least)
     _check(chosen, counts, words, model)
     extended = extend_tokenizer(folder.path, chosen)
     made = VocabularyExtension(
         tuple(chosen),
         tuple(counts[word] for word in chosen),
-        _names(chosen, extended, before),
-        tuple(length_change(found.learnt + found.held_out, before, extended.tokenizer())),
+        tuple(tuple(before.id_to_token(piece) for piece in extended.pieces[word]) for word in chosen),
+        tuple(length_change(collection.learnt + collection.held_out, before, extended.tokenizer())),
     )
     with new_folder(out) as place:
         extend_model(folder, extended, place)
         with atomic_write(place / RECORD) as file:
             file.write(orjson.dumps({"model": folder.name, **made.record()}, option=orjson.OPT_INDENT_2))
     return made
-
-
-def _names(words: Sequence[str], extended: ExtendedTokenizer, before: Any) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(before.id_to_token(piece) for piece in extended.pieces[word]) for word in words)
 
 
 def _check(chosen: Sequence[str], counts: dict[str, int], wanted: int, model: str) -> None:
@@ -265,7 +249,7 @@ def extend_tokenizer(folder: Path, words: Sequence[str]) -> ExtendedTokenizer:
     first = old.get_vocab_size(with_added_tokens=True)
     ids = {word: first + number for number, word in enumerate(new)}
     extended = {**description, "model": {**description["model"], "vocab": {**vocabulary, **ids}}}
-    return ExtendedTokenizer(extended, ids, {word: found.ids for word, found in zip(new, encoded, strict=True)})
+    return ExtendedTokenizer(extended, ids, {word: pieces.ids for word, pieces in zip(new, encoded, strict=True)})
 
 
 def wordpiece_description(folder: Path) -> dict[str, Any]:

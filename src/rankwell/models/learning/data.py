@@ -45,7 +45,7 @@ class Data:
             settings,
             self.training.fingerprint,
             data=str(self.training.folder.resolve()),
-            model=_name(model),
+            model=full_name(model.name),
             model_fingerprint=model.fingerprint(),
             details={
                 "part": list(self.training.part),
@@ -85,10 +85,10 @@ def _described(pairs: Pairs) -> dict[str, Any]:
     return {"folder": str(pairs.folder.resolve()), "fingerprint": pairs.fingerprint, "part": part, "pairs": len(pairs)}
 
 
-def _name(model: ModelFolder) -> str:
+def full_name(model: str) -> str:
     """The full path of a user's folder, so that it is found from anywhere; the name of other models."""
-    local = Path(model.name).expanduser()
-    return str(local.resolve()) if local.is_dir() else model.name
+    local = Path(model).expanduser()
+    return str(local.resolve()) if local.is_dir() else model
 
 
 def _found_again(run: RunFolder, told: Mapping[str, Any]) -> Pairs:
@@ -99,7 +99,6 @@ def _found_again(run: RunFolder, told: Mapping[str, Any]) -> Pairs:
 
 
 def _part(pairs: Pairs, how: list[Any]) -> Pairs:
-    """The part of the pairs that these steps select."""
     while how:
         step, *how = how
         if step == "split":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 def finish(trainer: RunTrainer, *, seconds: float) -> TrainingResult:
     """Write all files of a finished run."""
     folder, job, settings = trainer.folder, trainer.job, trainer.settings
-    history = folder.metrics.validations(job.measure) if job.measure else []
+    history = folder.metrics.validations(job.measure)
     best = best_step(history, higher_is_better=job.higher_is_better)
     checkpoints = folder.checkpoints
     chosen = checkpoints.at(best) if best is not None else checkpoints.newest()
@@ -49,7 +49,14 @@ def finish(trainer: RunTrainer, *, seconds: float) -> TrainingResult:
         stopped_early=should_stop(history, settings.patience, higher_is_better=job.higher_is_better),
         seconds=seconds,
     )
-    summary = summary_of(result)
+    summary = {
+        "steps": result.steps,
+        "best_step": result.best,
+        "measures": dict(result.measures),
+        "before_training": dict(result.before),
+        "stopped_early": result.stopped_early,
+        "seconds": round(result.seconds, 1),
+    }
     write_curves(folder, job.measure)
     write_card(folder, summary)
     folder.finish(summary)
@@ -58,22 +65,10 @@ def finish(trainer: RunTrainer, *, seconds: float) -> TrainingResult:
     return result
 
 
-def summary_of(result: TrainingResult) -> dict[str, Any]:
-    """The content of `result.json`."""
-    return {
-        "steps": result.steps,
-        "best_step": result.best,
-        "measures": dict(result.measures),
-        "before_training": dict(result.before),
-        "stopped_early": result.stopped_early,
-        "seconds": round(result.seconds, 1),
-    }
-
-
 def _validation(lines: list[dict[str, Any]], step: int | None) -> dict[str, float]:
     """The validation measures after a step, or the last ones."""
-    found = [line for line in lines if "validation" in line and step in (None, line["step"])]
-    return dict(found[-1]["validation"]) if found else {}
+    measured = [line["validation"] for line in lines if "validation" in line and step in (None, line["step"])]
+    return dict(measured[-1]) if measured else {}
 
 
 def _export(place: Path, name: str) -> None:
@@ -90,74 +85,57 @@ NAMES = {"parade": "PARADE model", "duo": "duo model"}  # of kinds that are no n
 NAMES |= {kind: f"ranker of the kind {kind}" for kind in ARCHITECTURES}
 
 
-def _cross_encoder_use(folder: RunFolder) -> str:
-    settings = folder.settings
-    budget = f" --max-tokens {settings['max_tokens']}" if settings.get("max_tokens") else ""
-    budget += f" --query-tokens {settings['query_tokens']}" if settings.get("query_tokens") else ""
-    return f"""Give it a query and a document; the one logit ranks.
+CLASSIFIER = "It is a Hugging Face folder: `AutoModelForSequenceClassification.from_pretrained(...)` loads it."
+PAIR_USE = f"""Give it a query and a document; the one logit ranks.
 
-    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -o NEW_RUN{budget}
+    rankwell rerank RUN --index DIR --queries QUERIES --model {{model}} -o NEW_RUN{{budget}}
 
-It is a Hugging Face folder: `AutoModelForSequenceClassification.from_pretrained(...)` loads it."""
+{CLASSIFIER}"""
+REVIEW_RANKER_USE = """Give it a query and a document; the one logit ranks. It reads {inputs}.
 
-
-def _bi_encoder_use(folder: RunFolder) -> str:
-    return f"""Texts become vectors of length 1; the dot product ranks.
-
-    rankwell encode DIR --model {folder.model}
-
-`sentence_transformers.SentenceTransformer(...)` loads it."""
-
-
-def _parade_use(folder: RunFolder) -> str:
-    return f"""Give it a query and a whole document, which it splits into passages itself; the one logit ranks.
-
-    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -o NEW_RUN
-
-The body is a Hugging Face folder, what stands above it is in `aggregator.safetensors`, how documents are split and read
-is in `ranker.json`, and `onnx/model.onnx` has all of it in one graph."""
-
-
-def _duo_use(folder: RunFolder) -> str:
-    return f"""Give it a query and two documents; the one logit says whether the first is the more relevant one.
-It re-orders a few of the best documents of another re-ranker's run, each compared with each other.
-
-    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -k 20 --aggregate sum -o NEW_RUN
-
-It is a Hugging Face folder: `AutoModelForSequenceClassification.from_pretrained(...)` loads it. Segments are 0 for the
-query, 1 for the first document and 2 for the second."""
-
-
-def _distilled_use(folder: RunFolder) -> str:
-    settings = folder.settings
-    return f"""It has learnt from `{settings["teacher"]}`, its teacher, by the method {settings["method"]}.
-
-{_cross_encoder_use(folder)}"""
-
-
-def _architecture_use(folder: RunFolder) -> str:
-    kind = architecture(folder.kind, folder.settings.get("texts"))
-    example = " --relevant QRELS" if kind.reads_relevant else ""
-    return f"""Give it a query and a document; the one logit ranks. It reads {", ".join(kind.inputs)}.
-
-    rankwell rerank RUN --index DIR --queries QUERIES --model {folder.model} -o NEW_RUN{example}
+    rankwell rerank RUN --index DIR --queries QUERIES --model {model} -o NEW_RUN{example}
 
 Each folder in it is a Hugging Face folder with an encoder, the head is in `head.safetensors`, how texts are read is in
 `ranker.json`, and `onnx/model.onnx` has all of it in one graph."""
+OTHER_USE = "It is a Hugging Face folder: `transformers.AutoModel.from_pretrained({model!r})` loads it."
+USES: Mapping[str, str] = {
+    "cross-encoder": PAIR_USE,
+    "bi-encoder": """Texts become vectors of length 1; the dot product ranks.
 
+    rankwell encode DIR --model {model}
 
-def _other_use(folder: RunFolder) -> str:
-    return f"It is a Hugging Face folder: `transformers.AutoModel.from_pretrained({str(folder.model)!r})` loads it."
+`sentence_transformers.SentenceTransformer(...)` loads it.""",
+    "distilled cross-encoder": f"""It has learnt from `{{teacher}}`, its teacher, by the method {{method}}.
 
+{PAIR_USE}""",
+    "parade": """Give it a query and a whole document, which it splits into passages itself; the one logit ranks.
 
-USES: Mapping[str, Callable[[RunFolder], str]] = {
-    "cross-encoder": _cross_encoder_use,
-    "bi-encoder": _bi_encoder_use,
-    "distilled cross-encoder": _distilled_use,
-    "parade": _parade_use,
-    "duo": _duo_use,
-    **dict.fromkeys(ARCHITECTURES, _architecture_use),
+    rankwell rerank RUN --index DIR --queries QUERIES --model {model} -o NEW_RUN
+
+The body is a Hugging Face folder, what stands above it is in `aggregator.safetensors`, how documents are split and read
+is in `ranker.json`, and `onnx/model.onnx` has all of it in one graph.""",
+    "duo": f"""Give it a query and two documents; the one logit says whether the first is the more relevant one.
+It re-orders a few of the best documents of another re-ranker's run, each compared with each other.
+
+    rankwell rerank RUN --index DIR --queries QUERIES --model {{model}} -k 20 --aggregate sum -o NEW_RUN
+
+{CLASSIFIER} Segments are 0 for the
+query, 1 for the first document and 2 for the second.""",
+    **dict.fromkeys(ARCHITECTURES, REVIEW_RANKER_USE),
 }
+
+
+def _use(folder: RunFolder) -> str:
+    """How the model is used, as its card says."""
+    settings = folder.settings
+    budgets = {"max_tokens": "--max-tokens", "query_tokens": "--query-tokens"}
+    budget = "".join(f" {option} {settings[name]}" for name, option in budgets.items() if settings.get(name))
+    told: dict[str, Any] = {"model": str(folder.model), "budget": budget}
+    told |= {name: settings.get(name) for name in ("teacher", "method")}
+    if folder.kind in ARCHITECTURES:
+        kind = architecture(folder.kind, settings.get("texts"))
+        told |= {"inputs": ", ".join(kind.inputs), "example": " --relevant QRELS" if kind.reads_relevant else ""}
+    return USES.get(folder.kind, OTHER_USE).format(**told)
 
 
 def write_card(folder: RunFolder, result: Mapping[str, Any]) -> None:
@@ -171,7 +149,8 @@ def card(folder: RunFolder, result: Mapping[str, Any]) -> str:
     """The model card as Markdown."""
     configuration, settings = folder.configuration, folder.settings
     model, data = configuration["model"], configuration["data"]
-    use, kind = USES.get(folder.kind, _other_use)(folder), NAMES.get(folder.kind, folder.kind)
+    use, kind = _use(folder), NAMES.get(folder.kind, folder.kind)
+    rows = "\n".join(f"| {name} | {'' if value is None else value} |" for name, value in settings.items())
     return f"""---
 library_name: transformers
 tags: [rankwell, {folder.kind}]
@@ -196,7 +175,7 @@ every step is in `metrics.jsonl`.
 
 | setting | value |
 |---|---|
-{_rows(settings)}
+{rows}
 | data | `{data["folder"]}` |
 | fingerprint of the data | `{data["fingerprint"]}` |
 | fingerprint of the first weights | `{model["fingerprint"]}` |
@@ -224,35 +203,30 @@ def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
 
 
-def _rows(settings: Mapping[str, Any]) -> str:
-    return "\n".join(f"| {name} | {'' if value is None else value} |" for name, value in settings.items())
-
-
 LOSS = "loss"
 
 
-def loss_picture(metrics: list[dict[str, Any]]) -> Picture | None:
-    """The training and validation loss as a chart; None where there is none yet."""
-    curves = [_line("training", [(x["step"], x[LOSS]) for x in metrics if LOSS in x])]
-    curves += [_line("validation", _curve(metrics, LOSS))]
-    curves = [curve for curve in curves if len(curve.x)]
-    return lines(curves, title="Loss", x="step", y="loss") if curves else None
-
-
-def measure_picture(metrics: list[dict[str, Any]]) -> Picture | None:
-    """The validation measures as a chart; None without validation."""
-    names = dict.fromkeys(name for x in metrics for name in x.get("validation", {}) if name != LOSS)
-    curves = [_line(name, _curve(metrics, name)) for name in names]
-    curves = [curve for curve in curves if len(curve.x)]
-    return lines(curves, title="Validation", x="step", y="value") if curves else None
+def _pictures(metrics: list[dict[str, Any]]) -> dict[str, Picture]:
+    """The losses and the validation measures as charts, where there are any yet."""
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for line in metrics:
+        for name, value in line.get("validation", {}).items():
+            if value is not None:
+                curves.setdefault(name, []).append((line["step"], value))
+    losses = {"training": [(x["step"], x[LOSS]) for x in metrics if LOSS in x], "validation": curves.pop(LOSS, [])}
+    drawn = {}
+    for name, title, y, shown in (("loss", "Loss", "loss", losses), ("measures", "Validation", "value", curves)):
+        drawable = [Line(of, *map(list, zip(*points, strict=True))) for of, points in shown.items() if points]
+        if drawable:
+            drawn[name] = lines(drawable, title=title, x="step", y=y)
+    return drawn
 
 
 def write_curves(folder: RunFolder, measure: str | None) -> None:
     """Write `curves-loss.png`, `curves-measures.png` and `report.html`; nothing without matplotlib."""
     metrics = folder.metrics.lines()
     try:
-        pictures = {"loss": loss_picture(metrics), "measures": measure_picture(metrics)}
-        drawn = {name: picture for name, picture in pictures.items() if picture is not None}
+        drawn = _pictures(metrics)
         for name, picture in drawn.items():
             picture.save(folder.path / f"curves-{name}.png")
     except MissingExtraError:
@@ -290,12 +264,3 @@ def _settings_table(folder: RunFolder) -> Table:
     told |= dict(folder.environment.get("libraries", {}))
     rows = [[name, "" if value is None else str(value)] for name, value in told.items()]
     return Table("Settings and environment", [Column("name", "left"), Column("value", "left")], rows)
-
-
-def _curve(metrics: list[dict[str, Any]], name: str) -> list[tuple[int, float]]:
-    measured = [(x["step"], x["validation"].get(name)) for x in metrics if "validation" in x]
-    return [(step, value) for step, value in measured if value is not None]
-
-
-def _line(name: str, points: list[tuple[int, float]]) -> Line:
-    return Line(name, [step for step, _ in points], [value for _, value in points])

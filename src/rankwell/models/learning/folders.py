@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import shutil
@@ -119,7 +118,7 @@ def room_beside(path: Path | str) -> Path:
     return next(folder for folder in Path(path).absolute().parents if folder.is_dir())
 
 
-@contextlib.contextmanager
+@contextmanager
 def new_folder(path: Path | str) -> Iterator[Path]:
     """A folder to fill; it is moved into place when the block ends, and removed when the block fails.
 

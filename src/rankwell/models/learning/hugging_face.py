@@ -152,19 +152,20 @@ class RunTrainer(Trainer):
         """Measure on the validation examples, log, and stop early without improvement."""
         measure, higher = self.job.measure, self.job.higher_is_better
         step = int(self.state.global_step)
-        if self.job.validate is None or any("validation" in x for x in self._lines_at(step)):
+        if self.job.validate is None:
+            return {}
+        if any(line["step"] == step and "validation" in line for line in self.folder.metrics.lines()):
             return {}
         self.job.model.eval()
         with torch.inference_mode():
-            found = {name: float(value) for name, value in self.job.validate(self.job.model).items()}
-        self.folder.metrics.append({"step": step, "epoch": self.state.epoch, "validation": found})
-        if measure is not None:
-            history = self.folder.metrics.validations(measure)
-            if step == best_step(history, higher_is_better=higher):
-                self.control.should_save = True
-            if should_stop(history, self.settings.patience, higher_is_better=higher):
-                self.control.should_training_stop = self.control.should_save = True
-        return found
+            measures = {name: float(value) for name, value in self.job.validate(self.job.model).items()}
+        self.folder.metrics.append({"step": step, "epoch": self.state.epoch, "validation": measures})
+        history = self.folder.metrics.validations(measure)
+        if step == best_step(history, higher_is_better=higher):
+            self.control.should_save = True
+        if should_stop(history, self.settings.patience, higher_is_better=higher):
+            self.control.should_training_stop = self.control.should_save = True
+        return measures
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:  # noqa: ARG002 -- the library's signature
         """Write a line to `metrics.jsonl`."""
@@ -172,9 +173,6 @@ class RunTrainer(Trainer):
             line: dict[str, Any] = {"step": self.state.global_step, "epoch": self.state.epoch, "loss": logs["loss"]}
             line |= {"lr": logs["learning_rate"], "gradient": logs.get("grad_norm")}
             self.folder.metrics.append({**line, "seconds": round(time.monotonic() - self._begun, 3)})
-
-    def _lines_at(self, step: int) -> list[dict[str, Any]]:
-        return [line for line in self.folder.metrics.lines() if line["step"] == step]
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """Write the library's checkpoint atomically; keep the newest and the best."""
@@ -189,10 +187,8 @@ class RunTrainer(Trainer):
             finally:
                 self.args.output_dir = place
             self.folder.metrics.copy_to(staging / f"checkpoint-{step}" / METRICS)
-        best = None
-        if self.job.measure is not None:
-            history = self.folder.metrics.validations(self.job.measure)
-            best = best_step(history, higher_is_better=self.job.higher_is_better)
+        history = self.folder.metrics.validations(self.job.measure)
+        best = best_step(history, higher_is_better=self.job.higher_is_better)
         checkpoints.keep({step} if best is None else {step, best})
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:

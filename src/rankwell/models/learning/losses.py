@@ -46,8 +46,6 @@ class Given:
 
     def preprocess(self, pairs: list[Any], **_: Any) -> dict[str, Tensor]:
         """The positions in place of tokens."""
-        import torch
-
         return {"places": torch.tensor([place for _, place in pairs])}
 
     def __call__(self, tokens: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -55,21 +53,21 @@ class Given:
         return {"scores": self.logits[tokens["places"]]}
 
 
-def by_query(values: Tensor, sizes: list[int]) -> list[Tensor]:
-    """Split labels or logits by query."""
-    from torch import split
+class OfLibrary(Loss):
+    """A loss of sentence-transformers over lists, on logits that are there already."""
 
-    return list(split(values, sizes))
+    library: ClassVar[str]
+
+    def __call__(self, logits: Tensor, labels: Tensor, sizes: list[int]) -> Tensor:
+        """The mean loss over the pairs or the queries of the batch."""
+        from sentence_transformers.cross_encoder import losses
+
+        given: Any = Given(logits, sizes)
+        computed = getattr(losses, self.library)(given, mini_batch_size=-1)
+        loss: Tensor = computed([given.queries, given.places], list(torch.split(labels, sizes)))
+        return loss
 
 
-def of_library(loss: Any, logits: Tensor, labels: Tensor, sizes: list[int]) -> Tensor:
-    """A listwise loss of sentence-transformers, over logits that are there already."""
-    given: Any = Given(logits, sizes)
-    found: Tensor = loss(given, mini_batch_size=-1)([given.queries, given.places], by_query(labels, sizes))
-    return found
-
-
-@dataclass(frozen=True)
 class BinaryCrossEntropy(Loss):
     """Pointwise: each pair alone.
 
@@ -86,8 +84,7 @@ class BinaryCrossEntropy(Loss):
         return binary_cross_entropy_with_logits(logits, labels)
 
 
-@dataclass(frozen=True)
-class Lambda(Loss):
+class Lambda(OfLibrary):
     """Listwise: RankNet's pairs with the weights of NDCG-Loss2++.
 
     mean over i, j with y_i > y_j of w_ij log2(1 + exp(-(x_i - x_j))), where w_ij is the change of nDCG if the two were
@@ -97,16 +94,10 @@ class Lambda(Loss):
     """
 
     name = "lambda"
-
-    def __call__(self, logits: Tensor, labels: Tensor, sizes: list[int]) -> Tensor:
-        """The mean loss over all pairs of the batch."""
-        from sentence_transformers.cross_encoder.losses import LambdaLoss
-
-        return of_library(LambdaLoss, logits, labels, sizes)
+    library = "LambdaLoss"
 
 
-@dataclass(frozen=True)
-class ListNet(Loss):
+class ListNet(OfLibrary):
     """Listwise: the cross-entropy between two softmaxes over a query's documents.
 
     mean over queries of - sum_i softmax(y)_i log softmax(x)_i
@@ -116,12 +107,7 @@ class ListNet(Loss):
     """
 
     name = "listnet"
-
-    def __call__(self, logits: Tensor, labels: Tensor, sizes: list[int]) -> Tensor:
-        """The mean loss over the queries of the batch."""
-        from sentence_transformers.cross_encoder.losses import ListNetLoss
-
-        return of_library(ListNetLoss, logits, labels, sizes)
+    library = "ListNetLoss"
 
 
 @dataclass(frozen=True)
@@ -148,14 +134,13 @@ class Margin(Loss):
 def pairs_of(logits: Tensor, labels: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
     """The logits of the better and of the worse document, for all pairs with different labels within a query."""
     better, worse = [], []
-    for scores, wanted in zip(by_query(logits, sizes), by_query(labels, sizes), strict=True):
+    for scores, wanted in zip(torch.split(logits, sizes), torch.split(labels, sizes), strict=True):
         first, second = torch.nonzero(wanted[:, None] > wanted[None, :], as_tuple=True)
         better.append(scores[first])
         worse.append(scores[second])
     return torch.cat(better), torch.cat(worse)
 
 
-@dataclass(frozen=True)
 class MarginMSE(Loss):
     """Pairwise, over all pairs of a query's documents with different labels, which are a teacher's scores.
 
@@ -175,8 +160,7 @@ class MarginMSE(Loss):
         return mse_loss(better - worse, wanted)
 
 
-@dataclass(frozen=True)
-class RankNet(Loss):
+class RankNet(OfLibrary):
     """Pairwise, over all pairs of a query's documents with different labels.
 
     mean over i, j with y_i > y_j of log2(1 + exp(-(x_i - x_j)))
@@ -185,15 +169,9 @@ class RankNet(Loss):
     """
 
     name = "ranknet"
-
-    def __call__(self, logits: Tensor, labels: Tensor, sizes: list[int]) -> Tensor:
-        """The mean loss over all pairs of the batch."""
-        from sentence_transformers.cross_encoder.losses import RankNetLoss
-
-        return of_library(RankNetLoss, logits, labels, sizes)
+    library = "RankNetLoss"
 
 
-@dataclass(frozen=True)
 class Softmax(Loss):
     """Listwise: each relevant document against all documents of its query.
 
@@ -209,7 +187,7 @@ class Softmax(Loss):
     def __call__(self, logits: Tensor, labels: Tensor, sizes: list[int]) -> Tensor:
         """The mean loss over the queries of the batch with a relevant document."""
         losses = []
-        for scores, wanted in zip(by_query(logits, sizes), by_query(labels, sizes), strict=True):
+        for scores, wanted in zip(torch.split(logits, sizes), torch.split(labels, sizes), strict=True):
             if wanted.sum() > 0:
                 losses.append(-(wanted / wanted.sum() * scores.log_softmax(dim=0)).sum())
         return torch.stack(losses).mean() if losses else logits.sum() * 0

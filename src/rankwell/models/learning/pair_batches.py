@@ -2,61 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rankwell.core import SILENT, Floats, Integers, Progress
-from rankwell.models.base.tokens import PairTokens
+from rankwell.models.base.tokens import PairTokens, Tokens
+from rankwell.models.base.torch_model import padded_tensors
 from rankwell.models.learning.pairs import Pairs
 
+Item = TypeVar("Item")
 WINDOW = 4096  # pairs tokenised together
 
 
 @dataclass(frozen=True, eq=False)
-class TokenisedPairs:
+class PairLabels:
+    """The label of each pair, the number of its query, and the ids of its query and its document."""
+
+    labels: Floats
+    groups: Integers
+    query_ids: Sequence[str]
+    document_ids: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def label_columns(pairs: Pairs) -> tuple[Floats, Integers, Sequence[str], Sequence[str]]:
+    """The labels, groups, query ids and document ids of pairs."""
+    labels, groups, *ids = (pairs.column(name) for name in ("label", "group", "query_id", "document_id"))
+    return np.array(labels, dtype=np.float32), np.array(groups, dtype=np.int64), ids[0], ids[1]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenisedPairs(PairLabels):
     """The tokens of all pairs, five bytes each, truncated exactly as in search (`rankwell.models.base.PairScorer`)."""
 
     ids: np.ndarray[Any, np.dtype[np.int32]]
     types: np.ndarray[Any, np.dtype[np.int8]]
     offsets: Integers  # pair i has the tokens offsets[i] to offsets[i + 1]
-    labels: np.ndarray[Any, np.dtype[np.float32]]
-    groups: Integers
-    query_ids: Sequence[str]
-    document_ids: Sequence[str]
 
     @classmethod
     def of(cls, pairs: Pairs, tokens: PairTokens, progress: Progress = SILENT) -> TokenisedPairs:
         """Tokenise all pairs; their texts are not stored."""
-        ids, types, lengths = [], [], []
-        for batch in pairs.batches(["query", "document"], WINDOW):
-            texts = list(zip(batch["query"].to_pylist(), batch["document"].to_pylist(), strict=True))
-            made = tokens(texts)
-            ids.append(np.concatenate([one.ids for one in made]).astype(np.int32))
-            types.append(np.concatenate([one.types for one in made]).astype(np.int8))
-            lengths += [len(one.ids) for one in made]
-            progress.advance(len(made))
-        labels, groups = pairs.column("label"), pairs.column("group")
-        query_ids, document_ids = pairs.column("query_id"), pairs.column("document_id")
-        return cls(
-            np.concatenate([*ids, np.zeros(0, np.int32)]),
-            np.concatenate([*types, np.zeros(0, np.int8)]),
-            np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))),
-            np.array(labels, dtype=np.float32),
-            np.array(groups, dtype=np.int64),
-            query_ids,
-            document_ids,
-        )
-
-    def __len__(self) -> int:
-        return len(self.labels)
+        return cls(*label_columns(pairs), *tokens_in_a_row(pairs.texts(), tokens, progress))
 
     @property
     def lengths(self) -> Integers:
         """The number of tokens of each pair."""
         return np.diff(self.offsets)
+
+    def between(self, starts: Integers, ends: Integers) -> list[Tokens]:
+        """The tokens from each of these offsets to the other."""
+        bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+        wide = ((self.ids[start:end].astype(np.int64), self.types[start:end].astype(np.int64)) for start, end in bounds)
+        return [Tokens(*both) for both in wide]
+
+
+def tokens_in_a_row(
+    examples: Iterable[Item], tokens: Callable[[list[Item]], list[Tokens]], progress: Progress = SILENT
+) -> tuple[np.ndarray[Any, np.dtype[np.int32]], np.ndarray[Any, np.dtype[np.int8]], Integers]:
+    """The ids and the types of the tokens of all examples, one after the other, and where each example begins."""
+    ids, types, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int8)], [0]
+    rest = iter(examples)
+    while window := list(islice(rest, WINDOW)):
+        made = tokens(window)
+        ids.append(np.concatenate([one.ids for one in made]).astype(np.int32))
+        types.append(np.concatenate([one.types for one in made]).astype(np.int8))
+        lengths += [len(one.ids) for one in made]
+        progress.advance(len(made))
+    return np.concatenate(ids), np.concatenate(types), np.cumsum(lengths, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -79,25 +97,24 @@ class PairBatches:
 
     def inputs(self, rows: Integers) -> dict[str, Any]:
         """The model's input for these pairs."""
-        return self.padded(self.pairs.offsets[rows], self.pairs.lengths[rows])
+        tokens = self.pairs.between(self.pairs.offsets[rows], self.pairs.offsets[rows + 1])
+        return padded_tensors(tokens, self.padding, segments=self.segments)
 
-    def padded(self, starts: Integers, lengths: Integers) -> dict[str, Any]:
-        """Padded tensors of the tokens that begin at `starts`, one row each."""
-        import torch
 
-        ids = np.full((len(starts), int(lengths.max())), self.padding, dtype=np.int64)
-        types, mask = np.zeros_like(ids), np.zeros_like(ids)
-        for place, (start, length) in enumerate(zip(starts.tolist(), lengths.tolist(), strict=True)):
-            ids[place, :length] = self.pairs.ids[start : start + length]
-            types[place, :length] = self.pairs.types[start : start + length]
-            mask[place, :length] = 1
-        given = {"input_ids": ids, "attention_mask": mask, **({"token_type_ids": types} if self.segments else {})}
-        return {name: torch.from_numpy(array) for name, array in given.items()}
+def padding_and_segments(config: Any) -> tuple[int, bool]:
+    """The id of a model's padding token, and whether it has segment ids."""
+    return int(getattr(config, "pad_token_id", 0) or 0), int(getattr(config, "type_vocab_size", 0) or 0) > 1
 
 
 def single_pairs(count: int) -> list[Integers]:
     """Each pair as an example of its own."""
     return list(np.arange(count)[:, None])
+
+
+def rows_by_query(groups: Integers) -> Iterator[Integers]:
+    """The rows of each query."""
+    order = np.argsort(groups, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
 
 
 def query_lists(groups: Integers, labels: Floats, size: int) -> list[Integers]:
@@ -107,8 +124,7 @@ def query_lists(groups: Integers, labels: Floats, size: int) -> list[Integers]:
     turn, so that each list has some of both where there are enough.
     """
     lists = []
-    order = np.argsort(groups, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+    for rows in rows_by_query(groups):
         best_first = rows[np.argsort(-labels[rows], kind="stable")]
         parts = max(1, -(-len(rows) // size))
         lists += [best_first[part::parts] for part in range(parts)]

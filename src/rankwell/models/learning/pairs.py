@@ -23,15 +23,7 @@ Columns = Mapping[str, Sequence[Any]]
 Mask = npt.NDArray[np.bool_]
 UNLABELLED = "unlabelled"  # value of the column `kind`; the label of such a pair, 0, has no meaning
 FOLD = "fold"
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """The row numbers of both sides, ascending. `left_out` counts the rows on neither."""
-
-    training: Integers
-    validation: Integers
-    left_out: int = 0
+Sides = tuple[Integers, Integers]  # the row numbers of training and of validation, ascending
 
 
 @dataclass(frozen=True)
@@ -74,7 +66,7 @@ class Splitter:
             )
         if left_out:
             log.warning("%d training pairs are left out: the validation side has their documents", left_out)
-        return Sides(np.flatnonzero(training), np.flatnonzero(validation), left_out)
+        return np.flatnonzero(training), np.flatnonzero(validation)
 
 
 def _queries(columns: Columns) -> Sequence[Any]:
@@ -114,9 +106,9 @@ def _numbered(values: Sequence[Any]) -> tuple[Integers, int]:
     return np.array([places[value] for value in values], dtype=np.int64), len(places)
 
 
-def _check_units(found: int, fewest: int) -> None:
-    if found < fewest:
-        raise RankwellError(f"split: expected at least {fewest} queries (or folds) to share out, found {found}")
+def _check_units(count: int, fewest: int) -> None:
+    if count < fewest:
+        raise RankwellError(f"split: expected at least {fewest} queries (or folds) to share out, found {count}")
 
 
 FORMAT, VERSION = "rankwell pairs", 1
@@ -170,17 +162,21 @@ class Pairs:
         """One column as a list of texts or numbers."""
         return [value for batch in self.batches([name]) for value in batch[name].to_pylist()]
 
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """The query and the document of every pair, in constant memory."""
+        for batch in self.batches(["query", "document"]):
+            yield from zip(batch["query"].to_pylist(), batch["document"].to_pylist(), strict=True)
+
     def labels(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The labels as an array."""
         return np.array(self.column("label"), dtype=np.float64)
 
     def table(self, columns: Sequence[str] | None = None) -> Any:
         """A pyarrow table of these columns (default: all), in memory."""
-        arrow, _ = pyarrow()
-        batches = list(self.batches(columns))
-        if not batches:
-            return self._schema(columns).empty_table()
-        return arrow.Table.from_batches(batches)
+        arrow, parquet = pyarrow()
+        batches, schema = list(self.batches(columns)), parquet.read_schema(self.folder / TABLE)
+        chosen = schema if columns is None else arrow.schema([schema.field(name) for name in columns])
+        return arrow.Table.from_batches(batches, schema=chosen)
 
     def batches(self, columns: Sequence[str] | None = None, size: int = BATCH) -> Iterator[Any]:
         """Pyarrow record batches of these columns."""
@@ -193,10 +189,10 @@ class Pairs:
         try:
             with parquet.ParquetFile(self.folder / TABLE) as file:
                 for batch in file.iter_batches(size, columns=names):
-                    found = self._chosen_of(batch.select(names), start)
+                    chosen = self._chosen_of(batch.select(names), start)
                     start += len(batch)
-                    if len(found):
-                        yield found
+                    if len(chosen):
+                        yield chosen
         except (arrow.ArrowException, OSError) as error:
             raise _unreadable(self.folder / TABLE, error) from error
 
@@ -213,8 +209,8 @@ class Pairs:
 
     def folds(self, count: int, seed: int = 0, by: str = "query") -> list[tuple[Pairs, Pairs]]:
         """`count` splits into training and validation pairs; every pair is in one validation side."""
-        found = splitter(by).folds(self._keys(by), count, seed)
-        return [self._two(sides, ("fold", by, number, count, seed)) for number, sides in enumerate(found)]
+        folds = splitter(by).folds(self._keys(by), count, seed)
+        return [self._two(sides, ("fold", by, number, count, seed)) for number, sides in enumerate(folds)]
 
     def take(self, rows: Iterable[int] | Integers) -> Pairs:
         """The pairs of these rows, in file order."""
@@ -244,12 +240,10 @@ class Pairs:
             raise FormatError(self.folder / TABLE, None, expected=expected, found=Phrase(digest.hexdigest()))
 
     def _keys(self, by: str) -> dict[str, list[Any]]:
-        """The columns that the splitter needs."""
-        wanted: Splitter = splitter(by)
-        return {name: self.column(name) for name in wanted.columns if name in self.columns}
+        return {name: self.column(name) for name in splitter(by).columns if name in self.columns}
 
     def _two(self, sides: Sides, how: tuple[Any, ...]) -> tuple[Pairs, Pairs]:
-        return self._some(sides.training, (*how, "training")), self._some(sides.validation, (*how, "validation"))
+        return self._some(sides[0], (*how, "training")), self._some(sides[1], (*how, "validation"))
 
     def _some(self, rows: Integers, how: tuple[Any, ...]) -> Pairs:
         return replace(self, chosen=rows if self.chosen is None else self.chosen[rows], part=(*self.part, *how))
@@ -261,11 +255,6 @@ class Pairs:
         first, last = np.searchsorted(self.chosen, [start, start + len(batch)])
         arrow, _ = pyarrow()
         return batch.take(arrow.array(self.chosen[first:last] - start))
-
-    def _schema(self, columns: Sequence[str] | None) -> Any:
-        arrow, parquet = pyarrow()
-        schema = parquet.read_schema(self.folder / TABLE)
-        return schema if columns is None else arrow.schema([schema.field(name) for name in columns])
 
 
 def open_pairs(folder: Path | str) -> Pairs:

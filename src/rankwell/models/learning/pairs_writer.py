@@ -16,20 +16,9 @@ from typing import Any, Self
 import orjson
 
 from rankwell.core import RankwellError, atomic_write
+from rankwell.models.learning import pairs
 from rankwell.models.learning.folders import new_folder
-from rankwell.models.learning.pairs import (
-    FORMAT,
-    RECORD,
-    SAMPLE,
-    TABLE,
-    VERSION,
-    Pair,
-    Pairs,
-    digest_of_columns,
-    digest_of_row,
-    open_pairs,
-    pyarrow,
-)
+from rankwell.models.learning.pairs import Pair, Pairs, open_pairs
 
 EACH = 10  # positive pairs, and as many negative ones
 LONGEST = 400  # most characters of a text
@@ -100,7 +89,7 @@ class PairsWriter:
         self.folder, self.made, self.seed = Path(folder), dict(made), seed
         self._types = {**TYPES, **(extra or {})}
         self._columns: dict[str, list[Any]] = {name: [] for name in self._types}
-        self._digest = hashlib.sha256(digest_of_columns(self._types))
+        self._digest = hashlib.sha256(pairs.digest_of_columns(self._types))
         self._sample = PairSample(random.Random(seed or 0))  # noqa: S311 -- a sample for reading, not a secret
         self._stack = ExitStack()
         self._last: str | None = None
@@ -108,12 +97,12 @@ class PairsWriter:
         self.count = 0
 
     def __enter__(self) -> Self:
-        arrow, parquet = pyarrow()
+        arrow, parquet = pairs.pyarrow()
         self._temporary = self._stack.enter_context(new_folder(self.folder))
         self._arrow = arrow
         self._schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in self._types.items()])
         try:
-            self._file = self._stack.enter_context((self._temporary / TABLE).open("wb"))
+            self._file = self._stack.enter_context((self._temporary / pairs.TABLE).open("wb"))
             table = parquet.ParquetWriter(self._file, self._schema, compression="zstd")
             self._writer = self._stack.enter_context(table)
         except BaseException as error:
@@ -134,7 +123,7 @@ class PairsWriter:
         for column, value in zip(self._columns.values(), values, strict=True):
             column.append(value)
         try:
-            self._digest.update(digest_of_row(values))
+            self._digest.update(pairs.digest_of_row(values))
         except orjson.JSONEncodeError as error:  # a lone surrogate, which is not valid Unicode
             raise RankwellError(
                 f"pairs: expected Unicode text, found other for query {pair.query_id!r} "
@@ -180,29 +169,29 @@ class PairsWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
         record = {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": pairs.FORMAT,
+            "version": pairs.VERSION,
             "fingerprint": self._digest.hexdigest(),
             "made": self.made,
             "seed": self.seed,
             "counts": self._counts(),
             "columns": list(self._types),
         }
-        with atomic_write(self._temporary / RECORD) as file:
+        with atomic_write(self._temporary / pairs.RECORD) as file:
             file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY))
-        with atomic_write(self._temporary / SAMPLE) as file:
+        with atomic_write(self._temporary / pairs.SAMPLE) as file:
             file.write(self._sample.text(self.count).encode())
 
     def _counts(self) -> dict[str, int]:
         """Count from the file, one column at a time, to save memory."""
         from pyarrow import compute
 
-        _, parquet = pyarrow()
-        found = {"pairs": self.count}
+        _, parquet = pairs.pyarrow()
+        counts = {"pairs": self.count}
         for name, what in (("query_id", "queries"), ("document_id", "documents")):
-            column = parquet.read_table(self._temporary / TABLE, columns=[name])[name]
-            found[what] = int(compute.count_distinct(column).as_py())
-        labels = parquet.read_table(self._temporary / TABLE, columns=["label"])["label"]
-        found["positive"] = int(compute.sum(compute.greater(labels, 0)).as_py())
-        found["negative"] = self.count - found["positive"]
-        return found
+            column = parquet.read_table(self._temporary / pairs.TABLE, columns=[name])[name]
+            counts[what] = int(compute.count_distinct(column).as_py())
+        labels = parquet.read_table(self._temporary / pairs.TABLE, columns=["label"])["label"]
+        counts["positive"] = int(compute.sum(compute.greater(labels, 0)).as_py())
+        counts["negative"] = self.count - counts["positive"]
+        return counts

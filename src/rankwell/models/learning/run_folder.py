@@ -17,6 +17,7 @@ import orjson
 
 from rankwell import __version__
 from rankwell.core import FormatError, RankwellError, atomic_write, sync_folder
+from rankwell.models.base.folder import read_json
 from rankwell.models.learning.folders import Checkpoints, is_of_writing, sync_tree
 
 
@@ -49,10 +50,10 @@ class MetricsLog:
         except orjson.JSONDecodeError as error:
             raise FormatError(self.path, None, expected="a JSON object on every line", found=str(error)) from error
 
-    def validations(self, measure: str) -> list[tuple[int, float]]:
-        """The steps and values of a measure."""
-        found = [line for line in self.lines() if measure in line.get("validation", {})]
-        return [(int(line["step"]), float(line["validation"][measure])) for line in found]
+    def validations(self, measure: str | None) -> list[tuple[int, float]]:
+        """The steps and values of a measure; none where no measure was taken."""
+        measured = [line for line in self.lines() if measure in line.get("validation", {})]
+        return [(int(line["step"]), float(line["validation"][measure])) for line in measured]
 
     def copy_to(self, path: Path) -> None:
         """Write the lines so far to another file, synced."""
@@ -68,6 +69,7 @@ class MetricsLog:
             file.write(content)
 
 
+LIBRARIES = ("torch", "transformers", "sentence-transformers", "accelerate", "tokenizers", "numpy", "safetensors")
 CONFIGURATION, ENVIRONMENT, RESULT = "configuration.json", "environment.json", "result.json"
 
 
@@ -131,7 +133,7 @@ class RunFolder:
     @cached_property
     def configuration(self) -> dict[str, Any]:
         """The content of `configuration.json`."""
-        content = _read_json(self.path / CONFIGURATION)
+        content = read_json(self.path / CONFIGURATION)
         missing = [name for name in ("kind", "model", "data", "settings") if name not in content]
         if missing:
             raise FormatError(self.path / CONFIGURATION, None, expected=f'"{missing[0]}"', found=", ".join(content))
@@ -165,11 +167,21 @@ class RunFolder:
     @property
     def environment(self) -> dict[str, Any]:
         """The content of `environment.json`; empty before it is written."""
-        file = self.path / ENVIRONMENT
-        return _read_json(file) if file.is_file() else {}
+        return read_json(self.path / ENVIRONMENT)
 
-    def write_environment(self, content: Mapping[str, Any]) -> None:
+    def write_environment(self, threads: int) -> None:
         """Write versions, machine and threads."""
+        import torch
+
+        content = {
+            "rankwell": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "processor": platform.machine(),
+            "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+            "threads": threads,
+            "libraries": {name: _version(name) for name in LIBRARIES},
+        }
         write_json(self.path / ENVIRONMENT, content)
 
     @property
@@ -180,7 +192,7 @@ class RunFolder:
     @property
     def result(self) -> dict[str, Any]:
         """The result: steps, seconds, the best step and its measures; empty for an unfinished run."""
-        return _read_json(self.path / RESULT) if self.finished else {}
+        return read_json(self.path / RESULT)
 
     @contextmanager
     def preparing(self) -> Iterator[None]:
@@ -240,35 +252,6 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a readable JSON file atomically."""
     with atomic_write(path) as file:
         file.write(orjson.dumps(dict(content), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY) + b"\n")
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise FormatError(path, None, expected="JSON", found=str(error)) from error
-    if not isinstance(content, dict):
-        raise FormatError(path, None, expected="a JSON object", found=type(content).__name__)
-    return content
-
-
-LIBRARIES = ("torch", "transformers", "sentence-transformers", "accelerate", "tokenizers", "numpy", "safetensors")
-
-
-def environment(threads: int) -> dict[str, Any]:
-    """The content of `environment.json`."""
-    import torch
-
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    return {
-        "rankwell": __version__,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "processor": platform.machine(),
-        "gpu": gpu,
-        "threads": threads,
-        "libraries": {name: _version(name) for name in LIBRARIES},
-    }
 
 
 def _version(name: str) -> str | None:

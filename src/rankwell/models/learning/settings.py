@@ -20,10 +20,8 @@ HELD_OUT = 0.1  # fraction of the queries
 class TrainingSettings:
     """The settings of all training: AdamW, a linear warm-up and a linear decay to 0.
 
-    `epochs` counts passes over the examples, `steps` (instead) weight updates; a step uses `batch_size` times
-    `accumulate` examples. `warmup` is a fraction of all steps below 1, or a number of steps. `dropout=None` keeps the
-    model's own. `evaluate_every` and `save_every` are steps (None: once per epoch); `patience` stops after that many
-    evaluations without improvement. `precision="auto"` is bf16 or fp16 on a GPU that supports it, else fp32.
+    A step uses `batch_size` times `accumulate` examples. `precision="auto"` is bf16 or fp16 on a GPU that supports it,
+    else fp32.
     """
 
     epochs: float = param(3.0, "Passes over the training data.", POSITIVE)

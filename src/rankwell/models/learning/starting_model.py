@@ -74,14 +74,7 @@ def load_classifier(folder: ModelFolder, dropout: float | None) -> Any:
     """Load a cross-encoder with one logit; a body without such a head gets a new one."""
     import transformers
 
-    config = load_config(folder)
-    kinds: Any = transformers.models.auto.modeling_auto
-    encoder = type(config) in kinds.MODEL_FOR_MASKED_LM_MAPPING and not getattr(config, "is_encoder_decoder", False)
-    if type(config) not in kinds.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING or not encoder:
-        raise RankwellError(
-            f"{folder.name}: expected an encoder that can classify (BERT, RoBERTa, ALBERT, DistilBERT, ELECTRA, ...), "
-            f"found the model type {config.model_type}"
-        )
+    config = _encoder_config(folder, "an encoder that can classify", "MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING")
     config.num_labels = 1
     return load(folder, transformers.AutoModelForSequenceClassification, with_dropout(config, dropout))
 
@@ -90,27 +83,29 @@ def load_body(folder: ModelFolder, dropout: float | None) -> Any:
     """Load the model without a head: one vector per token."""
     import transformers
 
-    config = load_config(folder)
-    kinds: Any = transformers.models.auto.modeling_auto
-    if type(config) not in kinds.MODEL_FOR_MASKED_LM_MAPPING or getattr(config, "is_encoder_decoder", False):
-        raise RankwellError(
-            f"{folder.name}: expected an encoder (BERT, RoBERTa, ALBERT, DistilBERT, ELECTRA, ...), found the model "
-            f"type {config.model_type}"
-        )
+    config = _encoder_config(folder, "an encoder")
     return load(folder, transformers.AutoModel, with_dropout(config, dropout))
 
 
-def load_config(folder: ModelFolder) -> Any:
-    """Load the configuration of a folder."""
+def _encoder_config(folder: ModelFolder, expected: str, *mappings: str) -> Any:
+    """The configuration of an encoder; `mappings` are transformers' tables of models that must have it too."""
     import transformers
 
+    kinds: Any = transformers.models.auto.modeling_auto
     try:
-        return transformers.AutoConfig.from_pretrained(folder.path, **FROM_FOLDER)
+        config = transformers.AutoConfig.from_pretrained(folder.path, **FROM_FOLDER)
     except (OSError, ValueError, KeyError) as error:
         found = folder.config.get("model_type", "no model type")
         raise RankwellError(
             f"{folder.name}: expected a model type that transformers {transformers.__version__} knows, found {found}"
         ) from error
+    known = all(type(config) in getattr(kinds, mapping) for mapping in ("MODEL_FOR_MASKED_LM_MAPPING", *mappings))
+    if not known or getattr(config, "is_encoder_decoder", False):
+        raise RankwellError(
+            f"{folder.name}: expected {expected} (BERT, RoBERTa, ALBERT, DistilBERT, ELECTRA, ...), "
+            f"found the model type {config.model_type}"
+        )
+    return config
 
 
 def load(folder: ModelFolder, kind: Any, config: Any) -> Any:
@@ -135,11 +130,13 @@ def longest_input(folder: ModelFolder) -> int:
     return min((int(number) for number in told if number), default=LONGEST)
 
 
-def copy_tokenizer(source: Path, target: Path, max_tokens: int) -> None:
-    """Copy a tokenizer beside new weights, with the number of tokens used in training."""
+def copy_tokenizer(source: Path, target: Path, max_tokens: int | None = None) -> None:
+    """Copy a tokenizer beside new weights, with the number of tokens used in training where one is given."""
     for name in TOKENIZER:
         if (source / name).is_file():
-            shutil.copy(source / name, target / name)
+            shutil.copyfile(source / name, target / name)
+    if max_tokens is None:
+        return
     config = {**_tokenizer_config(source), "model_max_length": max_tokens}
     (target / "tokenizer_config.json").write_bytes(orjson.dumps(config, option=orjson.OPT_INDENT_2) + b"\n")
 
@@ -182,7 +179,7 @@ def transformer_layers(model: Any) -> list[Any]:
     body = model.base_model
     lists = [module for module in body.modules() if isinstance(module, ModuleList)]
     wanted = int(getattr(model.config, "num_hidden_layers", 0))
-    exact = [found for found in lists if len(found) == wanted]
+    exact = [layers for layers in lists if len(layers) == wanted]
     return list(exact[0] if exact else lists[0]) if lists else []
 
 

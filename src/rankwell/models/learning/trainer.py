@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from rankwell.models.learning.pairs import Pairs
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import HELD_OUT, RankerSettings, TrainingSettings, should_stop
 from rankwell.models.learning.starting_model import find_trainable, token_budget
-from rankwell.models.learning.validation import RankingValidation, check_validation, measures_to_take
+from rankwell.models.learning.validation import RankingValidation, validation_measures
 
 if TYPE_CHECKING:
     from rankwell.models.cross_encoder.training import CrossEncoderSettings
@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 Settings = TypeVar("Settings", bound=TrainingSettings)
 Ranker = TypeVar("Ranker", bound=RankerSettings)
 PairSettings = TypeVar("PairSettings", bound="CrossEncoderSettings")
+Tokenised = TypeVar("Tokenised", bound=Sized)
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,12 @@ class Job:
     higher_is_better: bool = True
     lengths: Sequence[int] | None = None
 
+    def decided_by(self, measure: str) -> Job:
+        """The job with a measure of rankings that selects the step to keep; without validation there is none."""
+        wanted = parse_measure(measure)
+        decisive = None if self.validate is None else str(wanted)
+        return replace(self, measure=decisive, higher_is_better=wanted.higher_is_better)
+
 
 @dataclass(frozen=True)
 class TrainingResult:
@@ -77,15 +84,13 @@ def needs_training(what: str) -> None:
         raise MissingExtraError(what, extra="train")
 
 
-def set_up(settings: TrainingSettings) -> int:
-    """Set seeds and threads; call it before the model is created. Returns the number of threads."""
+def set_up(settings: TrainingSettings) -> None:
+    """Set seeds and threads; call it before the model is created."""
     import torch
     import transformers
 
-    threads = settings.threads or cores()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(settings.threads or cores())
     transformers.set_seed(settings.seed)
-    return threads
 
 
 def going_on(run: RunFolder, settings: Settings) -> Settings:
@@ -93,27 +98,45 @@ def going_on(run: RunFolder, settings: Settings) -> Settings:
     return replace(settings, threads=settings.threads or run.environment.get("threads"))
 
 
-class Prepared(NamedTuple, Generic[Settings]):
-    """A job and its settings."""
+@dataclass(frozen=True)
+class Start(Generic[Settings]):
+    """What a family makes its job of: the run's folder, the data, the starting model and the settings."""
 
-    job: Job
+    run: RunFolder
+    data: Data
+    folder: ModelFolder
     settings: Settings
+    quiet: bool
 
+    def tokenise(
+        self, tokens: Any, make: Callable[[Pairs, Progress], Tokenised], *, unit: str = "pairs", cut: str = "documents"
+    ) -> tuple[Tokenised, Tokenised | None]:
+        """What a family makes of the training and of the validation pairs; `tokens` truncates both alike and counts."""
+        parts = (self.data.training, self.data.validation)
+        total = sum(len(part) for part in parts if part is not None) if unit == "pairs" else None
+        with Progress("tokenising", unit=unit, total=total, quiet=self.quiet) as progress:
+            training, held_out = (None if part is None else make(part, progress) for part in parts)
+        if tokens.truncated.documents_cut or tokens.truncated.queries_cut:
+            log.warning("%s", str(tokens.truncated).replace("documents", cut))
+        if training is None or not len(training):
+            raise RankwellError(f"{self.data.training.folder}: expected pairs to train on, found none")
+        return training, held_out
 
-class Prepare(Protocol[Settings]):
-    """Prepares the job of a family: load the model, make the batches, check that they can be trained on."""
-
-    def __call__(
-        self, run: RunFolder, data: Data, folder: ModelFolder, settings: Settings, *, quiet: bool
-    ) -> Prepared[Settings]:
-        """Return the job and its settings."""
+    def train(self, prepare: Callable[[Start[Settings]], tuple[Job, Settings]]) -> TrainingResult:
+        """Prepare the job and train it; a resumed run keeps its number of threads."""
+        start = replace(self, settings=going_on(self.run, self.settings))
+        set_up(start.settings)
+        with self.run.preparing():
+            job, settings = prepare(start)
+        return train_job(self.run, job, settings, quiet=self.quiet)
 
 
 @dataclass(frozen=True)
 class Training(Generic[Settings]):
     """The trainer of a family: trains on pairs into a run folder, and resumes after an interruption.
 
-    `complete` fills in settings that depend on the starting model, such as the tokens of an example.
+    `prepare` loads the model, makes the batches, and checks that they can be trained on; it returns the job and its
+    settings. `complete` fills in settings that depend on the starting model, such as the tokens of an example.
 
     train_cross_encoder("pairs", "run", model="minilm-l6", settings=CrossEncoderSettings(epochs=2))
     """
@@ -121,7 +144,7 @@ class Training(Generic[Settings]):
     kind: str
     about: str  # the help of its command
     settings: type[Settings]
-    prepare: Prepare[Settings]
+    prepare: Callable[[Start[Settings]], tuple[Job, Settings]]
     complete: Callable[[ModelFolder, Settings], Settings]
 
     def __call__(
@@ -146,22 +169,13 @@ class Training(Generic[Settings]):
         settings = self.complete(folder, settings)
         kind = getattr(settings, "kind", self.kind)  # each review ranker has its own kind of run
         run = data.run_folder(out, kind, settings.as_dict(), folder, resume=resume)
-        return self._train(run, data, folder, settings, quiet=quiet)
+        return Start(run, data, folder, settings, quiet).train(self.prepare)
 
     def resume(self, run: RunFolder, *, quiet: bool = False) -> TrainingResult:
         """Resume an interrupted run."""
         needs_training(f"training ({self.kind})")
         settings = self.settings.from_dict(run.settings)
-        return self._train(run, Data.reopen(run), Data.model_of(run), settings, quiet=quiet)
-
-    def _train(
-        self, run: RunFolder, data: Data, folder: ModelFolder, settings: Settings, *, quiet: bool
-    ) -> TrainingResult:
-        settings = going_on(run, settings)
-        set_up(settings)
-        with run.preparing():
-            prepared = self.prepare(run, data, folder, settings, quiet=quiet)
-        return train_job(run, prepared.job, prepared.settings, quiet=quiet)
+        return Start(run, Data.reopen(run), Data.model_of(run), settings, quiet).train(self.prepare)
 
 
 def with_budget(folder: ModelFolder, settings: Ranker) -> Ranker:
@@ -177,7 +191,6 @@ def train_job(folder: RunFolder, job: Job, settings: TrainingSettings, *, quiet:
     """
     from rankwell.models.learning.finishing import finish
     from rankwell.models.learning.hugging_face import RunTrainer
-    from rankwell.models.learning.run_folder import environment
 
     lock = WriterLock(folder.path)
     try:
@@ -186,10 +199,10 @@ def train_job(folder: RunFolder, job: Job, settings: TrainingSettings, *, quiet:
         folder.metrics.restore(None if newest is None else newest / "metrics.jsonl")
         threads = settings.threads or cores()
         _tell_of_threads(folder, threads)
-        folder.write_environment(environment(threads))
+        folder.write_environment(threads)
         begin = time.monotonic()
         trainer = RunTrainer(folder, job, settings)
-        history = folder.metrics.validations(job.measure) if job.measure else []
+        history = folder.metrics.validations(job.measure)
         stopped = should_stop(history, settings.patience, higher_is_better=job.higher_is_better)
         if not stopped:  # a run may be interrupted between its last step and its end
             with Progress("training", unit="steps", total=trainer.total_steps, quiet=quiet) as progress:
@@ -217,7 +230,7 @@ def pair_ranker(
     held_out: PairBatches | None,
     settings: PairSettings,
     write: Callable[[Any, Path], None],
-) -> Prepared[PairSettings]:
+) -> tuple[Job, PairSettings]:
     """The job of a model that gives a pair one logit; the batches are its arguments.
 
     `batch_size` counts pairs, also where the examples are lists of them.
@@ -225,29 +238,19 @@ def pair_ranker(
     from rankwell.models.learning.losses import loss_named
 
     loss = loss_named(settings.loss)
-    decisive = str(parse_measure(settings.measure))
+    validate = None
     if held_out is not None:
-        check_validation(held_out.pairs, decisive)
+        validate = RankingValidation(held_out, validation_measures(held_out.pairs, settings.measure), loss)
     examples, lengths = examples_of(training.pairs, settings, lists=loss.lists), training.pairs.lengths
-    validate = None if held_out is None else RankingValidation(held_out, measures_to_take(decisive), loss)
 
     def loss_of(model: Any, batch: dict[str, Any]) -> Any:
         given = {name: tensor for name, tensor in batch.items() if name not in ("labels", "sizes")}
         return loss(model(**given).logits.reshape(-1).float(), batch["labels"], batch["sizes"].tolist())
 
-    job = Job(
-        model=model,
-        examples=examples,
-        collate=training,
-        loss=loss_of,
-        write_model=write,
-        validate=validate,
-        measure=None if validate is None else decisive,
-        higher_is_better=parse_measure(decisive).higher_is_better,
-        lengths=[int(lengths[rows].max()) for rows in examples],
-    )
+    longest = [int(lengths[rows].max()) for rows in examples]
+    job = Job(model, examples, training, loss_of, write, validate, lengths=longest).decided_by(settings.measure)
     size = max(1, settings.batch_size // settings.list_size) if loss.lists else settings.batch_size
-    return Prepared(job, replace(settings, batch_size=size))
+    return job, replace(settings, batch_size=size)
 
 
 def examples_of(pairs: TokenisedPairs, settings: CrossEncoderSettings, *, lists: bool) -> list[Integers]:

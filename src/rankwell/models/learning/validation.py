@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from rankwell.core import Floats, Integers, Judgments, RankwellError, Run
 from rankwell.evaluation import evaluate, parse_measure
-from rankwell.models.learning.pair_batches import PairBatches
+from rankwell.models.learning.pair_batches import PairBatches, PairLabels, rows_by_query
 from rankwell.models.learning.pairs import Pairs
 
 HALF = 0.5  # more relevant than not
@@ -57,27 +57,6 @@ OVER_ALL = "AUC"  # compares pairs across queries
 BATCH_TOKENS = 8192  # tokens in one batch, padding included
 
 
-class LabelledPairs(Protocol):
-    """Labelled pairs to evaluate a ranking with."""
-
-    @property
-    def labels(self) -> np.ndarray[Any, np.dtype[np.float32]]:
-        """The label of each pair."""
-
-    @property
-    def query_ids(self) -> Sequence[str]:
-        """The query id of each pair."""
-
-    @property
-    def document_ids(self) -> Sequence[str]:
-        """The document id of each pair."""
-
-
-def measures_to_take(decisive: str) -> tuple[str, ...]:
-    """The selecting measure, then the usual ones, by their full names."""
-    return tuple(dict.fromkeys(str(parse_measure(name)) for name in (decisive, *MEASURES)))
-
-
 @dataclass(frozen=True)
 class RankingValidation:
     """Scores validation pairs with a model, and computes the measures and the loss."""
@@ -89,29 +68,22 @@ class RankingValidation:
     def __call__(self, model: Any) -> Mapping[str, float]:
         """The loss and all defined measures."""
         pairs = self.batches.pairs
-        scores = scores_of(model, self.batches, pairs.lengths)
-        found = {"loss": self._loss(scores), **ranking_measures(pairs, scores, self.measures)}
-        return {name: value for name, value in found.items() if math.isfinite(value)}
+        scores = scores_of(model, self.batches.inputs, pairs.lengths)
+        measured = {"loss": self._loss(scores), **ranking_measures(pairs, scores, self.measures)}
+        return {name: value for name, value in measured.items() if math.isfinite(value)}
 
     def _loss(self, scores: Floats) -> float:
         import torch
 
         pairs = self.batches.pairs
-        order = np.argsort(pairs.groups, kind="stable")
-        sizes = np.unique(pairs.groups, return_counts=True)[1].tolist()
+        by_query = list(rows_by_query(pairs.groups))
+        order, sizes = np.concatenate(by_query), [len(rows) for rows in by_query]
         logits, labels = (torch.from_numpy(array[order]) for array in (scores, pairs.labels))
         return float(self.loss(logits, labels, sizes))
 
 
-class HasInputs(Protocol):
-    """Makes a model's input for some of its examples."""
-
-    def inputs(self, rows: Integers) -> dict[str, Any]:
-        """The input for these rows."""
-
-
-def scores_of(model: Any, batches: HasInputs, lengths: Integers) -> Floats:
-    """The logit of each example; scored from long to short in batches that fit."""
+def scores_of(model: Any, inputs: Callable[[Integers], dict[str, Any]], lengths: Integers) -> Floats:
+    """The logit of each example; scored from long to short in batches that fit, which `inputs` makes of rows."""
     import torch
 
     scores = np.zeros(len(lengths), dtype=np.float32)
@@ -121,29 +93,29 @@ def scores_of(model: Any, batches: HasInputs, lengths: Integers) -> Floats:
     with torch.inference_mode():
         while start < len(order):
             rows = order[start : start + max(1, BATCH_TOKENS // int(lengths[order[start]]))]
-            given = {name: tensor.to(device) for name, tensor in batches.inputs(rows).items()}
+            given = {name: tensor.to(device) for name, tensor in inputs(rows).items()}
             scores[rows] = model(**given).logits.reshape(-1).float().cpu().numpy()
             start += len(rows)
     return scores
 
 
-def ranking_measures(pairs: LabelledPairs, scores: Floats, measures: Sequence[str]) -> dict[str, float]:
+def ranking_measures(pairs: PairLabels, scores: Floats, measures: Sequence[str]) -> dict[str, float]:
     """The measures of the ranking by these scores; a document with several passages gets their best score."""
     if not np.isfinite(scores).all():
         return {}
     ranking = ranking_of(pairs.query_ids, pairs.document_ids, scores.tolist())
-    evaluation = evaluate(grades_of(pairs), ranking, list(measures))
+    grades = judgments_of(pairs.query_ids, pairs.document_ids, pairs.labels.tolist())
+    evaluation = evaluate(grades, ranking, list(measures))
     return {name: evaluation.mean(name) for name in measures}
 
 
-def grades_of(pairs: LabelledPairs) -> Judgments:
-    """The labels as judgments."""
-    return judgments_of(pairs.query_ids, pairs.document_ids, pairs.labels.tolist())
+def validation_measures(pairs: PairLabels, measure: str) -> tuple[str, ...]:
+    """The selecting measure, then the usual ones, by their full names.
 
-
-def check_validation(pairs: LabelledPairs, measure: str) -> None:
-    """Refuse validation pairs that cannot distinguish good from bad models."""
-    grades = grades_of(pairs)
+    Validation pairs that cannot distinguish good from bad models are refused.
+    """
+    measure = str(parse_measure(measure))
+    grades = judgments_of(pairs.query_ids, pairs.document_ids, pairs.labels.tolist())
     kinds = [(len(grades.relevant(qid)), len(grades[qid])) for qid in grades]
     relevant, judged = sum(one for one, _ in kinds), sum(one for _, one in kinds)
     if not 0 < relevant < judged:
@@ -157,3 +129,4 @@ def check_validation(pairs: LabelledPairs, measure: str) -> None:
             f"validation: expected queries with relevant documents and others, to measure {measure} on, found none "
             f"among {len(grades):,} queries: measure {OVER_ALL}, which compares pairs of different queries"
         )
+    return tuple(dict.fromkeys(str(parse_measure(name)) for name in (measure, *MEASURES)))

@@ -49,10 +49,10 @@ class Words:
     def counts(self, text: str) -> Counter[str]:
         """How often each word and each run of words is in a text, as scikit-learn's vectorizer counts them."""
         words = WORD.findall(text.lower())
-        found = Counter(words)
+        counts = Counter(words)
         for size in range(2, self.longest + 1):
-            found.update(" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
-        return found
+            counts.update(" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
+        return counts
 
 
 class Vector(NamedTuple):
@@ -92,8 +92,8 @@ class LinearModel(OneLogit):
 
     def logits(self, pairs: Sequence[Pair], progress: Progress = SILENT) -> Floats:
         """One logit a pair: an array of one column."""
-        found = [self.logit(self.words.text(query, as_text(document))) for query, document in progress.track(pairs)]
-        return np.array(found, dtype=np.float32).reshape(-1, 1)
+        logits = [self.logit(self.words.text(query, as_text(document))) for query, document in progress.track(pairs)]
+        return np.array(logits, dtype=np.float32).reshape(-1, 1)
 
     def fingerprint(self) -> str:
         """Fingerprint of words and weights."""
@@ -105,11 +105,11 @@ class LinearModel(OneLogit):
 
     def vector(self, text: str) -> Vector:
         """The words of a text that the model knows: x, where it is not 0."""
-        found = {self._places.get(word): count for word, count in self.words.counts(text).items()}
-        found.pop(None, None)
-        places = np.fromiter(found, dtype=np.int64, count=len(found))
-        values = np.fromiter(found.values(), dtype=np.float64, count=len(found)) * self.idf[places]
-        return Vector(places, values / np.sqrt(values @ values) if found else values)
+        counts = {self._places.get(word): count for word, count in self.words.counts(text).items()}
+        counts.pop(None, None)
+        places = np.fromiter(counts, dtype=np.int64, count=len(counts))
+        values = np.fromiter(counts.values(), dtype=np.float64, count=len(counts)) * self.idf[places]
+        return Vector(places, values / np.sqrt(values @ values) if counts else values)
 
     def of_vector(self, vector: Vector) -> float:
         """The logit of a sparse vector."""
@@ -213,10 +213,10 @@ def _npy(values: Values) -> bytes:
 
 
 def _array(file: Path, content: bytes) -> Values:
-    found = np.load(BytesIO(content), allow_pickle=False)
-    if found.dtype != np.dtype("<f8"):
-        raise FormatError(file, None, expected="64-bit numbers", found=str(found.dtype))
-    return np.asarray(found, dtype=np.float64)
+    values = np.load(BytesIO(content), allow_pickle=False)
+    if values.dtype != np.dtype("<f8"):
+        raise FormatError(file, None, expected="64-bit numbers", found=str(values.dtype))
+    return np.asarray(values, dtype=np.float64)
 
 
 def _checksum(content: bytes) -> str:

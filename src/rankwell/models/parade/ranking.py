@@ -87,8 +87,8 @@ class ParadeGraph(BertGraph):
 
     def _attention(self, rows: str) -> str:
         weigh = self._constant("parade.weigh", self._tensor("aggregation.weigh.weight", ""))
-        found = self._node("Gemm", [weigh, rows], "parade.weighed", transB=1)  # [1, passages]
-        weights = self._node("Softmax", [found], "parade.weights", axis=1)
+        weighed = self._node("Gemm", [weigh, rows], "parade.weighed", transB=1)  # [1, passages]
+        weights = self._node("Softmax", [weighed], "parade.weights", axis=1)
         return self._node("MatMul", [weights, rows], "parade.document")
 
     def _transformer(self, rows: str) -> str:

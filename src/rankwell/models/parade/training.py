@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,20 +14,18 @@ from rankwell.core import SILENT, Integers, ParameterError, Progress, RankwellEr
 from rankwell.core.parameters import Text, Whole, like, param
 from rankwell.models.base.folder import ModelFolder, RankerRecord
 from rankwell.models.base.tokens import PairTokens
-from rankwell.models.base.torch_model import save_weights
-from rankwell.models.cross_encoder.training import CrossEncoderSettings, padding_and_segments, tokenise
+from rankwell.models.base.torch_model import padded_tensors, save_weights
+from rankwell.models.cross_encoder.training import CrossEncoderSettings
 from rankwell.models.learning.data import Data
-from rankwell.models.learning.pair_batches import PairBatches, TokenisedPairs
+from rankwell.models.learning.pair_batches import PairBatches, TokenisedPairs, padding_and_segments, tokens_in_a_row
 from rankwell.models.learning.pairs import Pair, Pairs
-from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import USUAL_TOKENS
 from rankwell.models.learning.starting_model import copy_tokenizer, freeze, load_body
-from rankwell.models.learning.trainer import Prepared, Training, pair_ranker, with_budget
+from rankwell.models.learning.trainer import Job, Start, Training, pair_ranker, with_budget
 from rankwell.models.parade.ranking import PARADE, TOP_WEIGHTS, ParadeReading, write_graph
 from rankwell.models.reranking.passages import Passages
 
 AGGREGATES = ("avg", "max", "attn", "transformer")
-WINDOW = 512  # documents tokenised together
 
 
 class Split(NamedTuple):
@@ -48,27 +46,23 @@ class TokenisedDocuments(TokenisedPairs):
         cls, pairs: Pairs, tokens: PairTokens, reading: ParadeReading, progress: Progress = SILENT
     ) -> TokenisedDocuments:
         """Tokenise all passages to read; their texts are not stored."""
-        ids, types, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int8)], []
         heads: list[Pair] = []
-        counts: list[int] = []
-        documents = documents_of(pairs, reading)
-        while some := list(islice(documents, WINDOW)):
-            made = tokens([(pair.query, passage) for pair, passages in some for passage in passages])
-            ids.append(np.concatenate([one.ids for one in made]).astype(np.int32))
-            types.append(np.concatenate([one.types for one in made]).astype(np.int8))
-            lengths += [len(one.ids) for one in made]
-            heads += [pair._replace(document="") for pair, _ in some]
-            counts += [len(passages) for _, passages in some]
-            progress.advance(len(some))
+        counts = [0]
+
+        def texts() -> Iterator[tuple[str, str]]:
+            for pair, passages in progress.track(documents_of(pairs, reading)):
+                heads.append(pair._replace(document=""))
+                counts.append(len(passages))
+                yield from ((pair.query, passage) for passage in passages)
+
+        in_a_row = tokens_in_a_row(texts(), tokens)
         return cls(
-            np.concatenate(ids),
-            np.concatenate(types),
-            _sums(lengths),
             np.array([pair.label for pair in heads], dtype=np.float32),
             np.array([pair.group for pair in heads], dtype=np.int64),
             [pair.query_id for pair in heads],
             [pair.document_id for pair in heads],
-            _sums(counts),
+            *in_a_row,
+            np.cumsum(counts, dtype=np.int64),
         )
 
     @property
@@ -92,18 +86,19 @@ class DocumentBatches(PairBatches):
 
         starts, ends = self.pairs.starts[rows], self.pairs.starts[rows + 1]
         passages = np.concatenate([np.arange(*both) for both in zip(starts.tolist(), ends.tolist(), strict=True)])
-        offsets = self.pairs.offsets
-        given = self.padded(offsets[passages], offsets[passages + 1] - offsets[passages])
+        tokens = self.pairs.between(self.pairs.offsets[passages], self.pairs.offsets[passages + 1])
+        given = padded_tensors(tokens, self.padding, segments=self.segments)
         return {**given, "counts": torch.from_numpy(ends - starts)}
 
 
 def documents_of(pairs: Pairs, reading: ParadeReading) -> Iterator[Split]:
     """All documents of the pairs with their passages to read."""
-    if in_passages(pairs):
-        yield from _joined(pairs.rows(), reading)
+    if in_passages(pairs) is None:
+        yield from (Split(pair, reading.split(pair.document)) for pair in pairs.rows())
         return
-    for pair in pairs.rows():
-        yield Split(pair, reading.split(pair.document))
+    for _, of_document in groupby(pairs.rows(), lambda pair: (pair.group, pair.document_id)):
+        passages = list(of_document)  # those of a document are consecutive
+        yield Split(passages[0], reading.chosen([pair.document for pair in passages]))
 
 
 def in_passages(pairs: Pairs) -> str | None:
@@ -112,24 +107,12 @@ def in_passages(pairs: Pairs) -> str | None:
     return None if made is None else str(made)
 
 
-def _joined(rows: Iterable[Pair], reading: ParadeReading) -> Iterator[Split]:
-    """Pairs of passages as documents; those of a document are consecutive."""
-    for _, found in groupby(rows, lambda pair: (pair.group, pair.document_id)):
-        passages = list(found)
-        yield Split(passages[0], reading.chosen([pair.document for pair in passages]))
-
-
-def _sums(counts: list[int]) -> Integers:
-    return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-
-
 @dataclass(frozen=True, kw_only=True)
 class ParadeSettings(CrossEncoderSettings):
     """Settings for training PARADE, besides those of a cross-encoder.
 
-    `aggregate`: avg, max, attn or transformer. `passages` is how documents are split, as in `rankwell rerank`; of more
-    than `most_passages` the first, the last and some between them are read. `max_tokens` and `query_tokens` are the
-    token limits of a passage with its query, and `batch_size` counts documents.
+    `passages` is as in `rankwell rerank`; `max_tokens` and `query_tokens` are the token limits of a passage with its
+    query.
     """
 
     aggregate: str = param("transformer", "How a document's passages become one vector.", Text(AGGREGATES))
@@ -153,12 +136,11 @@ class ParadeSettings(CrossEncoderSettings):
         Passages.parse(self.passages)
 
 
-def _prepare(
-    run: RunFolder, data: Data, folder: ModelFolder, settings: ParadeSettings, *, quiet: bool
-) -> Prepared[ParadeSettings]:
+def _prepare(start: Start[ParadeSettings]) -> tuple[Job, ParadeSettings]:
     from rankwell.models.parade.model import ParadeModule, Sizes
 
-    split = passages_of(data, settings)
+    settings, folder, run = start.settings, start.folder, start.run
+    split = passages_of(start.data, settings)
     body = load_body(folder, settings.dropout)
     freeze(body, settings.freeze)
     model, sizes = ParadeModule(body, settings.aggregate), Sizes.of(body.config)
@@ -176,7 +158,7 @@ def _prepare(
     def documents(pairs: Pairs, progress: Progress) -> TokenisedDocuments:
         return TokenisedDocuments.of_documents(pairs, tokens, reading, progress)
 
-    training, held_out = tokenise(data, tokens, documents, quiet=quiet, unit="documents", cut="passages")
+    training, held_out = start.tokenise(tokens, documents, unit="documents", cut="passages")
     how = padding_and_segments(body.config)
 
     def write(model: Any, place: Path) -> None:

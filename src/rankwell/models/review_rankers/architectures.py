@@ -125,8 +125,8 @@ class InputReading:
     def __call__(self, example: Example) -> Example:
         """The prepared example."""
         query, title, abstract, relevant = example
-        found = Example(query, title, self._shortened(abstract), self._shortened(relevant))
-        return Example(*map(clean, found)) if self.clean else found
+        prepared = Example(query, title, self._shortened(abstract), self._shortened(relevant))
+        return Example(*map(clean, prepared)) if self.clean else prepared
 
     def _shortened(self, text: str) -> str:
         if self.most_words is None:
@@ -149,10 +149,10 @@ class DocumentParts:
         """The abstract: by the template, or the field abstract, text or body; else all fields but the title."""
         if self.template is not None:
             return self.template.fill(document).strip()
-        found = next((document.fields[name] for name in ABSTRACTS if name in document.fields), None)
-        if found is None:
-            found = " ".join(text for name, text in document.fields.items() if name != TITLE)
-        return found.strip()
+        abstract = next((document.fields[name] for name in ABSTRACTS if name in document.fields), None)
+        if abstract is None:
+            abstract = " ".join(text for name, text in document.fields.items() if name != TITLE)
+        return abstract.strip()
 
     def body(self, document: Document) -> str:
         """The abstract, or the title where there is none."""
@@ -176,7 +176,7 @@ class RelevantAbstracts:
     def choose(self, query_id: str, document_id: str, text: str = "") -> str | None:
         """A relevant abstract of the query that is neither the document nor a copy of its text; None without any."""
         of_query = self.known.get(query_id, {})
-        others = [name for name, found in of_query.items() if name != document_id and found != text]
+        others = [name for name, known in of_query.items() if name != document_id and known != text]
         who = "" if self.one else document_id
         return of_query[min(others, key=lambda name: self._lot(query_id, who, name))] if others else None
 

@@ -203,8 +203,8 @@ class ArchitectureRanker(Reranker):
 
     @property
     def _record(self) -> ArchitectureRecord:
-        found: ArchitectureRecord = getattr(self.scorer(), "record")  # noqa: B009 -- a scorer that stands for another has it too
-        return found
+        record: ArchitectureRecord = getattr(self.scorer(), "record")  # noqa: B009 -- a scorer that stands for another has it too
+        return record
 
     @cached_property
     def _parts(self) -> DocumentParts:
@@ -274,8 +274,8 @@ class _Examples:
         if self._relevant is None:
             return ""
         place = int(np.searchsorted(self._run.offsets, row, side="right")) - 1
-        found = self._relevant.choose(self._run.qids[place], docno, text)
-        return self._best_of(place, docno) if found is None else found
+        chosen = self._relevant.choose(self._run.qids[place], docno, text)
+        return self._best_of(place, docno) if chosen is None else chosen
 
     def _best_of(self, place: int, docno: str) -> str:
         """The first stage's best document other than this one, if any."""

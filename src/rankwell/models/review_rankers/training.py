@@ -5,24 +5,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from rankwell.core import SILENT, Integers, ParameterError, Progress, RankwellError
 from rankwell.core.parameters import Flag, Number, Text, Whole, like, param
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.base.torch_model import padded_tensors
-from rankwell.models.cross_encoder.training import CrossEncoderSettings, label_columns, tokenise
-from rankwell.models.learning.data import Data
-from rankwell.models.learning.pair_batches import WINDOW, PairBatches, TokenisedPairs
+from rankwell.models.cross_encoder.training import CrossEncoderSettings
+from rankwell.models.learning.pair_batches import WINDOW, PairBatches, TokenisedPairs, label_columns, tokens_in_a_row
 from rankwell.models.learning.pairs import Pairs
-from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import USUAL_TOKENS
 from rankwell.models.learning.starting_model import HEAD, copy_tokenizer, freeze, load_body
-from rankwell.models.learning.trainer import Prepared, Training, pair_ranker, with_budget
+from rankwell.models.learning.trainer import Job, Start, Training, pair_ranker, with_budget
 from rankwell.models.review_rankers import architectures, graph
 from rankwell.models.review_rankers.architectures import QA, QTA, Architecture, Example, RelevantAbstracts, architecture
 from rankwell.models.review_rankers.ranking import ExampleTokens, taken_apart
@@ -37,11 +33,7 @@ USUAL_DROPOUT = 0.1  # of a head whose encoder names none
 class ArchitectureSettings(CrossEncoderSettings):
     """The settings of a review ranker. Defaults are those of the systematic-review study (table 4.1).
 
-    `kind`: interaction, representation, dual-interaction or triple-representation. `texts`: QA or QTA, for the two
-    that read query and document together. `clean`: texts cleaned first. Documents whose abstract has fewer than
-    `least_words` words are not trained on; of longer ones the first `most_words` are read. `shared`: one encoder for
-    all inputs. `freeze="head"` keeps all of BERT as it is, and puts the head of three layers on top, each of
-    `head_ratio` as many units as the one before. `max_tokens` is the budget of each input.
+    `freeze="head"` keeps all of BERT as it is, and puts a head of three layers on top.
     """
 
     kind: str = param(architectures.ARCHITECTURES[0], "Review ranker.", Text(architectures.ARCHITECTURES))
@@ -123,21 +115,13 @@ class ArchitectureExamples:
 
     def __iter__(self) -> Iterator[Example]:
         for query_id, document_id, _, example in read_rows(self.pairs):
-            chosen = self.relevant.choose(query_id, document_id, example.body) if self.relevant else None
+            known = self.relevant if self.relevant and self.relevant.enough(query_id) else None
+            chosen = known.choose(query_id, document_id, example.body) if known else None
             yield example._replace(relevant=chosen or "")
 
     def tokenised(self, tokens: ExampleTokens, progress: Progress = SILENT) -> TokenisedPairs:
         """The tokens of every example; texts are not kept."""
-        ids, types, lengths = [np.zeros(0, np.int32)], [np.zeros(0, np.int8)], [0]
-        examples = iter(self)
-        while window := list(islice(examples, WINDOW)):
-            made = tokens(window)
-            ids.append(np.concatenate([one.ids for one in made]).astype(np.int32))
-            types.append(np.concatenate([one.types for one in made]).astype(np.int8))
-            lengths += [len(one.ids) for one in made]
-            progress.advance(len(made))
-        offsets = np.cumsum(lengths, dtype=np.int64)
-        return TokenisedPairs(np.concatenate(ids), np.concatenate(types), offsets, *label_columns(self.pairs))
+        return TokenisedPairs(*label_columns(self.pairs), *tokens_in_a_row(self, tokens, progress))
 
 
 @dataclass(frozen=True)
@@ -148,9 +132,8 @@ class ExampleBatches(PairBatches):
 
     def inputs(self, rows: Integers) -> dict[str, Any]:
         """What the model is given for these examples."""
-        pairs = self.pairs
-        bounds = zip(pairs.offsets[rows].tolist(), pairs.offsets[rows + 1].tolist(), strict=True)
-        parts = (taken_apart(pairs.ids[start:end], pairs.types[start:end], self.count) for start, end in bounds)
+        examples = self.pairs.between(self.pairs.offsets[rows], self.pairs.offsets[rows + 1])
+        parts = (taken_apart(tokens.ids, tokens.types, self.count) for tokens in examples)
         inputs = padded_tensors(list(chain.from_iterable(parts)), self.padding, segments=True)
         return {name: tensor.reshape(len(rows), self.count, -1) for name, tensor in inputs.items()}
 
@@ -169,9 +152,7 @@ def examples_to_score(pairs: Pairs, settings: ArchitectureSettings) -> Iterator[
     kind = settings.architecture
     check_columns(pairs, kind)
     known = RelevantAbstracts(_known(pairs) if kind.reads_relevant else {}, settings.seed, one=True)
-    for query_id, document_id, _, example in read_rows(pairs):
-        chosen = known.choose(query_id, document_id, example.body) if known.enough(query_id) else None
-        yield example._replace(relevant=chosen or "")
+    return iter(ArchitectureExamples(pairs, known))
 
 
 def read_rows(pairs: Pairs) -> Iterator[ExampleRow]:
@@ -202,14 +183,8 @@ def _left_out(pairs: Pairs, rows: Sequence[int], least: int) -> tuple[str, str, 
     return f"{len(pairs) - len(rows):,}", f"{len(pairs):,}", ", ".join(reasons)
 
 
-def _prepare(
-    run: RunFolder,  # noqa: ARG001 -- a family may write more than weights there
-    data: Data,
-    folder: ModelFolder,
-    settings: ArchitectureSettings,
-    *,
-    quiet: bool,
-) -> Prepared[ArchitectureSettings]:
+def _prepare(start: Start[ArchitectureSettings]) -> tuple[Job, ArchitectureSettings]:
+    settings, folder, data = start.settings, start.folder, start.data
     kind, budgets = settings.architecture, (settings.max_tokens or 0, settings.query_tokens)
     tokens = ExampleTokens(kind, folder.load_tokenizer(), *budgets, settings.record().reading)
 
@@ -221,7 +196,7 @@ def _prepare(
             raise RankwellError(f"{pairs.folder}: expected pairs {what}{of} for {kind.kind} to read, found none")
         return examples.tokenised(tokens, progress)
 
-    training, held_out = tokenise(data, tokens, tokenised, quiet=quiet)
+    training, held_out = start.tokenise(tokens, tokenised)
     how = (int(folder.config.get("pad_token_id") or 0), True, len(kind.inputs))
     # The graph is written with the model: what `onnx` stands for elsewhere knows nothing of several encoders.
     return pair_ranker(
@@ -253,10 +228,10 @@ def write_architecture(model: Any, place: Path, folder: ModelFolder, settings: A
 
     for name, encoder in model.encoders.items():
         encoder.save_pretrained(place / name)
-        copy_tokenizer(folder.path, place / name, settings.max_tokens or 0)
+        copy_tokenizer(folder.path, place / name, settings.max_tokens)
     save_file({name: tensor.contiguous() for name, tensor in model.head.state_dict().items()}, place / graph.HEAD)
     encoder.config.save_pretrained(place)  # what every model's folder says of its layers
-    copy_tokenizer(folder.path, place, settings.max_tokens or 0)
+    copy_tokenizer(folder.path, place, settings.max_tokens)
     settings.record().write(place)
     if settings.onnx:
         try:
