@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.analysis import clean as clean_text
-from rankwell.analysis import drop_line_breaks, drop_links, drop_numbers, drop_stopwords, lemma, lemmatise_words
+from rankwell.analysis.clean import drop_line_breaks, drop_links, drop_numbers, drop_stopwords, lemma, lemmatise_words
 from rankwell.core import MissingExtraError
 
 

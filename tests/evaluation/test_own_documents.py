@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from commands import rankwell
 from rankwell.collections import write_qrels, write_run
 from rankwell.core import Judgments, ParameterError, Run
-from rankwell.evaluation import evaluate, leave_out_own
+from rankwell.evaluation import evaluate
+from rankwell.evaluation.judged import leave_out_own
 
 # As in ArguAna: each query is an argument of the collection, and the counter-argument is to be found.
 ARGUMENTS = {f"a{number}": {f"a{number}": 9.0, f"b{number}": 5.0, "c": 1.0} for number in range(4)}

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core import Judgments, Run
-from rankwell.evaluation import Confusion, Judged, auc, classify, evaluate, join, roc_curve, score_distribution
+from rankwell.evaluation import classify, evaluate, join
+from rankwell.evaluation.judged import Judged
+from rankwell.evaluation.run_analysis import Confusion, auc, roc_curve, score_distribution
 
 metrics = pytest.importorskip("sklearn.metrics")
 

@@ -15,7 +15,8 @@ from rankwell.core import Document, Judgments, ParameterError, Queries, Rankwell
 from rankwell.evaluation import evaluate
 from rankwell.index import Index, IndexWriter
 from rankwell.models.explanation import Interpolate
-from rankwell.pipelines import ResultFolder, settings_of, split, tune, weight_grid
+from rankwell.pipelines import tune, weight_grid
+from rankwell.pipelines.tuning import ResultFolder, settings_of, split
 from rankwell.retrieve import BM25
 from rankwell.retrieve.fusion import Hybrid, WeightedSum
 

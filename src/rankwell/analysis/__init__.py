@@ -2,29 +2,8 @@
 
 from __future__ import annotations
 
-from rankwell.analysis.analyzer import LANGUAGES, STEMMERS, Analyzer, parse_analyzer
-from rankwell.analysis.clean import (
-    clean,
-    drop_line_breaks,
-    drop_links,
-    drop_numbers,
-    drop_stopwords,
-    lemma,
-    lemmatise_words,
-)
+from rankwell.analysis.analyzer import LANGUAGES, Analyzer, parse_analyzer
+from rankwell.analysis.clean import clean
 from rankwell.analysis.terms import STOPWORDS
 
-__all__ = [
-    "LANGUAGES",
-    "STEMMERS",
-    "STOPWORDS",
-    "Analyzer",
-    "clean",
-    "drop_line_breaks",
-    "drop_links",
-    "drop_numbers",
-    "drop_stopwords",
-    "lemma",
-    "lemmatise_words",
-    "parse_analyzer",
-]
+__all__ = ["LANGUAGES", "STOPWORDS", "Analyzer", "clean", "parse_analyzer"]

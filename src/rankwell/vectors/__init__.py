@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from rankwell.vectors.embedding import connect, embed, refresh
 from rankwell.vectors.embeddings import Embeddings, all_vectors_of, embeddings_of, remembered, vectors_of
-from rankwell.vectors.search import METHODS, Encoder, KeepsVectors, Vectors, can_connect
-from rankwell.vectors.vocabulary import Vocabulary, vocabulary_of
+from rankwell.vectors.search import METHODS, Encoder, Vectors, can_connect
+from rankwell.vectors.vocabulary import vocabulary_of
 
 __all__ = [
     "METHODS",
     "Embeddings",
     "Encoder",
-    "KeepsVectors",
     "Vectors",
-    "Vocabulary",
     "all_vectors_of",
     "can_connect",
     "connect",

@@ -10,7 +10,8 @@ import orjson
 import pytest
 
 from rankwell.core import MissingExtraError, RankwellError
-from rankwell.models.base import PairScorer, TextEncoder, add_model, describe, export_model, find_model, measure_drift
+from rankwell.models.base import PairScorer, TextEncoder, describe, export_model, find_model, measure_drift
+from rankwell.models.base.catalogue import add_model
 from rankwell.models.base.folder import FP32, INT8, ModelFolder
 from rankwell.models.base.sources import model_folder
 from rankwell.models.learning.starting_model import load_config

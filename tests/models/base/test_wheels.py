@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from rankwell.core import RankwellError
-from rankwell.models.base import add_model, fetched_models, find_model, remove_model, sources
+from rankwell.models.base import fetched_models, find_model, remove_model, sources
+from rankwell.models.base.catalogue import add_model
 from rankwell.models.base.sources import Wheel, unpack
 
 

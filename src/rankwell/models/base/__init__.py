@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from rankwell.models.base.catalogue import Drift, Fact, add_model, add_models, describe, export_model, measure_drift
+from rankwell.models.base.catalogue import add_models, describe, export_model, measure_drift
 from rankwell.models.base.encoders import PairScorer, TextEncoder, load_pair_scorer, load_text_encoder
-from rankwell.models.base.sources import KnownModel, fetched_models, find_model, known_models, remove_model
+from rankwell.models.base.sources import fetched_models, find_model, known_models, remove_model
 from rankwell.models.base.tokens import TokenCounter, Truncation, default_tokenizer
 
 __all__ = [
-    "Drift",
-    "Fact",
-    "KnownModel",
     "PairScorer",
     "TextEncoder",
     "TokenCounter",
     "Truncation",
-    "add_model",
     "add_models",
     "default_tokenizer",
     "describe",
