@@ -260,7 +260,9 @@ def test_a_damaged_answer_is_asked_for_again(client: EUtilities, server: EUtilit
 
 KILLED_WHILE_READING = """
 import os, sys
-from rankwell.reviews import Account, AnswerCache, EUtilities
+from rankwell.reviews import EUtilities
+from rankwell.reviews.pubmed.answers import AnswerCache
+from rankwell.reviews.pubmed.transport import Account
 from rankwell.reviews.pubmed import client
 from rankwell.reviews.pubmed.transport import Throttle, Transport
 client.search_result = client.sending.articles = lambda answer: os.kill(os.getpid(), 9)

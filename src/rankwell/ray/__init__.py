@@ -6,6 +6,7 @@ from rankwell.ray.cluster import Cluster, WorkerAddress, connected, map_chunks, 
 from rankwell.ray.encoding import Encoding, RemoteEncoder, encoder_on
 from rankwell.ray.ranking import RankTask, RerankOn, rank_on
 from rankwell.ray.searching import CellsOn, search_on
+from rankwell.ray.workers import Workers
 
 __all__ = [
     "CellsOn",
@@ -15,6 +16,7 @@ __all__ = [
     "RemoteEncoder",
     "RerankOn",
     "WorkerAddress",
+    "Workers",
     "connected",
     "encoder_on",
     "map_chunks",
