@@ -12,7 +12,7 @@ from rankwell.cli import app
 from rankwell.core import Document, ParameterError, Queries, RankwellError, Run
 from rankwell.models.learning.pairs import open_pairs
 from rankwell.training import Negatives
-from rankwell.training.making import Unlabelled
+from rankwell.training.pairs import Unlabelled
 
 DOCUMENTS = {name: Document(name, {"text": f"text of {name}"}) for name in ("d1", "d2", "d3", "d4")}
 QUERIES = Queries.of({"q1": "fever", "q2": "cough", "q3": " "})

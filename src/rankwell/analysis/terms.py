@@ -121,7 +121,7 @@ wouldn wouldn't
 """
 
 # The COVID-19 study, appendix A.3. The study also lists punctuation, which never becomes a token here.
-S0 = """
+COVID_STUDY = """
 a about after all also always am an and any are at be been being but by came can cant come could did didn't do does
 doesn't doing don't else for from get give goes going had happen has have having how i if ill i'm in into is isn't it
 its i've just keep let like made make many may me mean more most much no not now of only or our really say see some
@@ -134,6 +134,6 @@ STOPWORDS: Mapping[str, frozenset[str]] = MappingProxyType(
         "lucene": frozenset(LUCENE.split()),
         "nltk": frozenset(NLTK.split()),
         "none": frozenset(),
-        "s0": frozenset(S0.split()),
+        "s0": frozenset(COVID_STUDY.split()),
     }
 )
