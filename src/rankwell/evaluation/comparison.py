@@ -69,7 +69,8 @@ class Comparison:
         if not wanted.is_mean:
             return None
         values = self.evaluations[run].array(wanted)
-        return significance.confidence_interval(values[np.isfinite(values)], level=self.test.level)
+        low, high = significance.confidence_interval(values[np.isfinite(values)], level=self.test.level)
+        return Interval(max(low, wanted.scale[0]), min(high, wanted.scale[1]))
 
     def warnings(self) -> Iterator[str]:
         """Warnings about the comparison, a sentence each."""
@@ -117,21 +118,27 @@ def compare(
 
 def warnings(evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
     """Warnings about runs: missing or unknown queries, and unjudged documents."""
+    if not evaluations:
+        return
+    first = next(iter(evaluations.values()))
     lacking = {name: len(evaluation.missing) for name, evaluation in evaluations.items() if evaluation.missing}
     if lacking:
         yield f"judged queries that a run lacks count as 0: {_listed(lacking)}"
     unknown = {name: len(evaluation.unknown) for name, evaluation in evaluations.items() if evaluation.unknown}
     if unknown:
         yield f"queries without judgments are left out: {_listed(unknown)}"
-    barren = max((evaluation.without_relevant for evaluation in evaluations.values()), default=0)
+    barren = max(evaluation.without_relevant for evaluation in evaluations.values())
     if barren:
         total = max(evaluation.queries for evaluation in evaluations.values())
         yield f"queries without a relevant document, for which every run gets the worst value: {barren} of {total}"
-    open_shares = {name: 1 - evaluation.judged_share for name, evaluation in evaluations.items()}
+    unbounded = [str(one) for one in first.measures if one not in first.bounds] if first.bounds else []
+    if unbounded:
+        yield f"there are no bounds for measures that treat unjudged documents themselves: {', '.join(unbounded)}"
+    open_shares = {name: evaluation.open_share for name, evaluation in evaluations.items()}
     many = {name: f"{share:.0%}" for name, share in open_shares.items() if share > MANY_UNJUDGED}
     if many:
         yield (
-            f"so much of the top 10 has no judgment that the verdict may turn on it: {_listed(many)}; "
+            f"so much of the top {first.looked_at} has no judgment that the verdict may turn on it: {_listed(many)}; "
             "see evaluate or compare with --unjudged remove and --unjudged bounds, and collect the missing judgments "
             "with --assess-unjudged FILE"
         )
@@ -154,6 +161,9 @@ def _differences(
         values, of_base = other.array(measure), base.array(measure)
         both = np.isfinite(values) & np.isfinite(of_base)  # AUC has no value where all documents are of one kind
         difference = test(values[both], of_base[both], higher_is_better=measure.higher_is_better)
+        widest = measure.scale[1] - measure.scale[0]
+        low, high = difference.interval
+        difference = replace(difference, interval=Interval(max(low, -widest), min(high, widest)))
         differences.append(Difference(name, measure, difference, difference.p))
     corrected = significance.correct([difference.found.p for difference in differences], correction)
     return [replace(difference, corrected_p=float(p)) for difference, p in zip(differences, corrected, strict=True)]

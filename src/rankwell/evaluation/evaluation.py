@@ -171,6 +171,8 @@ class Evaluation:
     unknown: tuple[str, ...]  # queries of the run without judgments: left out
     returned_on_top: int  # documents in the top 10, over all queries
     unjudged_on_top: int  # those of them without a judgment
+    looked_at: int = SHOWN  # ranks that the measures look at, at most 10
+    open_share: float = 0.0  # the share of documents without judgment at these ranks
     without_relevant: int = 0  # queries without a known relevant document
     bounds: Mapping[Measure, Bounds] = field(default_factory=dict)  # with unjudged="bounds" only
 
@@ -236,6 +238,10 @@ def evaluate(
 def measure_judged(judged: Judged, measures: tuple[Measure, ...], unjudged: str = "zero") -> Evaluation:
     """Evaluate a run that is already joined with its judgments."""
     seen = POLICIES[unjudged](judged)
+    if unjudged == "bounds" and not any(measure.has_bounds for measure in measures):
+        bounds(measures[0], judged)  # says why it has none
+    looked_at = min(SHOWN, max(measure.depth or SHOWN for measure in measures))
+    returned = int(np.sum(judged.returned(looked_at)))
     lists = {measure: judged if measure.effect is Effect.NONE else seen for measure in measures}
     values = {measure: measure(lists[measure]) for measure in measures}
     return Evaluation(
@@ -247,6 +253,8 @@ def measure_judged(judged: Judged, measures: tuple[Measure, ...], unjudged: str 
         unknown=judged.unknown,
         returned_on_top=int(np.sum(judged.returned(SHOWN))),
         unjudged_on_top=int(np.sum(judged.unjudged(SHOWN))),
+        looked_at=looked_at,
+        open_share=int(np.sum(judged.unjudged(looked_at))) / returned if returned else 0.0,
         without_relevant=int(np.sum(judged.pool.relevant() == 0)),
-        bounds={measure: bounds(measure, judged) for measure in measures} if unjudged == "bounds" else {},
+        bounds={one: bounds(one, judged) for one in measures if unjudged == "bounds" and one.has_bounds},
     )

@@ -139,7 +139,7 @@ def comparison_table(comparison: Comparison, marks: str = "stars") -> Table:
     """A row for every measure and run: mean, difference to the baseline, intervals, p-value, wins and losses."""
     bounded = bool(comparison.evaluations[comparison.baseline].bounds)
     rows = [
-        [str(measure), *_row(comparison, measure, run, marks), *(evaluation.mean_bounds(measure) if bounded else ())]
+        [str(measure), *_row(comparison, measure, run, marks), *_ends(evaluation, measure, bounded=bounded)]
         for measure in comparison.measures
         for run, evaluation in comparison.evaluations.items()
     ]
@@ -194,7 +194,7 @@ def bounds_table(evaluations: Mapping[str, Evaluation]) -> Table:
     """Bounds of each mean over all possible grades of the unjudged documents."""
     rows: list[list[Cell]] = []
     for run, evaluation in evaluations.items():
-        for measure in evaluation.measures:
+        for measure in evaluation.bounds:
             worst, best = evaluation.mean_bounds(measure)
             rows.append([run, str(measure), worst, evaluation.mean(measure), best, *_support(evaluation)])
     return Table(COULD_BE, [*_words("run"), *BOUNDS, *SUPPORT], rows)
@@ -221,6 +221,10 @@ def per_query_table(evaluations: Mapping[str, Evaluation]) -> Table:
         for run, evaluation in evaluations.items()
     ]
     return Table(f"Per query{TREATED[next(iter(evaluations.values())).unjudged]}", columns, rows)
+
+
+def _ends(evaluation: Evaluation, measure: Measure, *, bounded: bool) -> tuple[Cell, ...]:
+    return evaluation.mean_bounds(measure) if measure in evaluation.bounds else (None, None) if bounded else ()
 
 
 def _title(comparison: Comparison) -> str:

@@ -55,6 +55,7 @@ class DCG(Measure):
     """
 
     name = "DCG"
+    scale = (0.0, np.inf)
     words = MappingProxyType({"dcg": FORMS})
 
     dcg: str = "log2"
@@ -108,6 +109,7 @@ class NDCG(DCG):
     """
 
     name = "nDCG"
+    scale = (0.0, 1.0)
     effect = Effect.BOTH
     words = MappingProxyType({"dcg": FORMS, "ideal": IDEALS})
 

@@ -36,6 +36,7 @@ class Measure(ABC):
     at: ClassVar[str] = "cutoff"  # the parameter that is written after the @
     higher_is_better: ClassVar[bool] = True
     effect: ClassVar[Effect] = Effect.RAISES
+    scale: ClassVar[tuple[float, float]] = (0.0, 1.0)  # no value lies outside, and no interval of a mean is shown to
     words: ClassVar[Mapping[str, Collection[str]]] = MappingProxyType({})  # parameters that are one of a few words
 
     judged_only: bool = False

@@ -37,6 +37,7 @@ class MFR(Measure):
     """
 
     name = "MFR"
+    scale = (1.0, np.inf)
     higher_is_better = False
 
     cutoff: int

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -199,7 +201,8 @@ class Report:
     def repeat(self) -> str:
         """The command that repeats the study."""
         settings = self.folder.settings()
-        parts = [f"rankwell study run {settings.name}"]
+        shipped = (files("rankwell.studies") / "shipped" / f"{settings.name}.toml").is_file()
+        parts = [f"rankwell study run {settings.name if shipped else shlex.quote(str(self.folder.path))}"]
         parts += [f"--budget {settings.budget}"] if settings.budget else []
         parts += ["--data FOLDER"] if settings.data else []
         parts += [f"--collection '{name}={source}'" for name, source in settings.collections.items()]
