@@ -14,7 +14,7 @@ from rankwell.models.base import PairScorer, TextEncoder, describe, export_model
 from rankwell.models.base.catalogue import add_model
 from rankwell.models.base.folder import FP32, INT8, ModelFolder
 from rankwell.models.base.sources import model_folder
-from rankwell.models.learning.starting_model import load_config
+from rankwell.models.learning.starting_model import load_body
 
 
 def test_a_folder_without_weights_is_said(save) -> None:
@@ -174,5 +174,5 @@ def test_code_in_a_folder_is_never_run_and_nobody_is_asked(save, tmp_path: Path)
     assert "Do you wish to run" not in done.stdout
     assert "RankwellError" in done.stderr.splitlines()[-1]
     with pytest.raises(RankwellError):
-        load_config(ModelFolder("own", folder))
+        load_body(ModelFolder("own", folder), None)
     assert not ran.exists()

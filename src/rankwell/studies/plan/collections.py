@@ -215,7 +215,7 @@ def asked_of(collection: Collection, entry: CollectionEntry, split: str | None) 
         return collection.queries(split), Judgments()
     grades = None if entry.grades is None else Path(collection.name) / entry.grades
     judgments = labelled(judged_in(collection, split), entry.labels, grades, entry.assessors)
-    queries = collection.queries(split).only(judgments)
+    queries = collection.queries(split if len(collection.read_queries) > 1 else None).only(judgments)
     if not queries:
         raise RankwellError(f"{collection.name}: expected queries with judgments, found none")
     return queries, judgments.only(queries)
