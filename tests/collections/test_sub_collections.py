@@ -15,9 +15,10 @@ DOCNOS = [f"d{number}" for number in range(40)]
 GRADED = st.dictionaries(
     st.integers(0, 20).map("q{}".format),
     st.dictionaries(st.sampled_from([*DOCNOS, "not in the collection"]), st.integers(-1, 3), min_size=1, max_size=4),
+    min_size=8,  # with fewer most of what is asked for is refused
     max_size=15,
 ).map(Judgments.from_dict)
-PARTS = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 20)), min_size=1, max_size=3).map(
+PARTS = st.lists(st.tuples(st.integers(1, 3), st.integers(5, 13)), min_size=1, max_size=3).map(
     lambda sizes: [SamplePart(f"part{number}", *size) for number, size in enumerate(sizes)]
 )
 

@@ -78,7 +78,7 @@ def test_any_test_can_be_taken() -> None:
 def test_readers_are_warned_of_what_the_figures_do_not_carry() -> None:
     judgments = Judgments([("q1", "a", 1), ("q2", "a", 1), ("q3", "a", 0)])
     run = Run.from_dict({"q1": {"a": 3.0, "x": 2.0, "y": 1.0}, "q9": {"a": 1.0}})
-    said = list(compare(judgments, {"base": run, "other": run}, "P@1").warnings())
+    said = list(compare(judgments, {"base": run, "other": run}, "P@3").warnings())
     assert "judged queries that a run lacks count as 0: base 2, other 2" in said
     assert "queries without judgments are left out: base 1, other 1" in said
     assert any("no judgment" in sentence and "base 67%" in sentence for sentence in said)

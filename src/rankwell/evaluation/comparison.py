@@ -64,12 +64,13 @@ class Comparison:
         return self._by_place.get((run, parse_measure(measure)))
 
     def interval(self, run: str, measure: str | Measure) -> Interval | None:
-        """The confidence interval of a run's mean; None for a measure that is no mean over queries."""
+        """The confidence interval of a run's mean; None for a measure that is no mean over queries, or has no value."""
         wanted = parse_measure(measure)
-        if not wanted.is_mean:
-            return None
         values = self.evaluations[run].array(wanted)
-        low, high = significance.confidence_interval(values[np.isfinite(values)], level=self.test.level)
+        values = values[np.isfinite(values)]
+        if not wanted.is_mean or not len(values):
+            return None
+        low, high = significance.confidence_interval(values, level=self.test.level)
         return Interval(max(low, wanted.scale[0]), min(high, wanted.scale[1]))
 
     def warnings(self) -> Iterator[str]:
