@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,6 @@ from typer import Argument, Option
 from rankwell.collections import Problems, Reading, open_collection, read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Progress, Run, atomic_write
 from rankwell.core.parameters import Parameter, Several, parameters
-from rankwell.evaluation.judged import leave_out_own
 from rankwell.report import Page, Table
 from rankwell.report.pictures import Picture
 from rankwell.report.table import one_line
@@ -126,6 +126,16 @@ On = Annotated[str | None, Option("--on", help="Run on a Ray cluster: ray, ray:a
 RunOut = Annotated[Path, path_option("The run to write.", "--out", "-o")]
 
 
+class LateModule:
+    """A module that is imported when something of it is used first, so that a command's help starts at once."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
 def tell(line: object) -> None:
     """Print a line on stderr, at once."""
     print(line, file=sys.stderr, flush=True)
@@ -162,6 +172,8 @@ def read_judged(
     qrels: Path, runs: Sequence[Path], names: Sequence[str] | None, *, own: str, skip_bad: bool, quiet: bool
 ) -> tuple[Judgments, dict[str, Run]]:
     """The judgments, and the runs by the names that tables show."""
+    from rankwell.evaluation.judged import leave_out_own
+
     with reading("reading", "lines", skip_bad=skip_bad, quiet=quiet) as how:
         judgments, by_name = _judgments(qrels, how), _read_runs(runs, names, how)
     by_name, said = leave_out_own(judgments, by_name, own)

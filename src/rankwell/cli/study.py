@@ -6,17 +6,19 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 from typer import Argument, Option, Typer, confirm
 
-from rankwell import studies
 from rankwell.cli import options
 from rankwell.core import ParameterError, RankwellError
-from rankwell.ray import CellsOn, worker_address
 from rankwell.report import Column, Table
-from rankwell.studies import Estimate, Machine, StudyFolder
+
+if TYPE_CHECKING:
+    from rankwell import ray, studies
+else:  # the help needs neither
+    ray, studies = options.LateModule("rankwell.ray"), options.LateModule("rankwell.studies")
 
 study = Typer(no_args_is_help=True, help="Experiments from one file each: run, resume, report, compare.")
 Named = Annotated[
@@ -50,7 +52,7 @@ def show(
     file: Annotated[bool, Option("--file", help="Print the study file, to copy and change.")] = False,
 ) -> None:
     """What a study asks and runs; of one that was run, how far it is and where a number comes from."""
-    experiment, folder = studies.find_study(given), StudyFolder(Path(given))
+    experiment, folder = studies.find_study(given), studies.StudyFolder(Path(given))
     if file:
         print(experiment.text, end="")
         return
@@ -89,7 +91,7 @@ def run(
 ) -> None:
     """Run a study and write its report. What is finished is not done again: the same command goes on after a kill."""
     file = studies.find_study(given).within(budget).varying(_varied(vary or []))
-    folder = StudyFolder(out or Path("studies") / file.name)
+    folder = studies.StudyFolder(out or Path("studies") / file.name)
     place = studies.data_folder(data, os.environ.get("RANKWELL_DATA"))
     settings = studies.RunSettings(
         file.name,
@@ -101,7 +103,7 @@ def run(
     )
     others = _on(on, jobs, threads)
     folder.begin(file, settings)
-    _run(folder, Machine(jobs, threads), others, yes=yes, quiet=quiet)
+    _run(folder, studies.Machine(jobs, threads), others, yes=yes, quiet=quiet)
 
 
 @study.command("resume")
@@ -114,13 +116,13 @@ def resume(
     quiet: options.Quiet = False,
 ) -> None:
     """Go on with a study as it was begun."""
-    _run(StudyFolder(folder), Machine(jobs, threads), _on(on, jobs, threads), yes=yes, quiet=quiet)
+    _run(studies.StudyFolder(folder), studies.Machine(jobs, threads), _on(on, jobs, threads), yes=yes, quiet=quiet)
 
 
 @study.command("report")
 def report(folder: Folder) -> None:
     """Write the report of a finished study anew."""
-    study_folder = StudyFolder(folder)
+    study_folder = studies.StudyFolder(folder)
     plan = study_folder.plan()
     todo = sum(not study_folder.store.finished(key) for key in plan.cells)
     if todo:
@@ -150,13 +152,14 @@ def schema() -> None:
     print(orjson.dumps(studies.study_schema(), option=orjson.OPT_INDENT_2).decode())
 
 
-def _on(on: str | None, jobs: int | None, threads: int | None) -> CellsOn | None:
-    """Those who do the cells in place of this machine."""
-    return None if on is None else CellsOn(worker_address(on, threads, jobs))
+def _on(on: str | None, jobs: int | None, threads: int | None) -> ray.CellsOn | None:
+    return None if on is None else ray.CellsOn(ray.worker_address(on, threads, jobs))
 
 
-def _run(folder: StudyFolder, machine: Machine, others: CellsOn | None, *, yes: bool, quiet: bool) -> None:
-    def ask(work: Estimate) -> bool:
+def _run(
+    folder: studies.StudyFolder, machine: studies.Machine, others: ray.CellsOn | None, *, yes: bool, quiet: bool
+) -> None:
+    def ask(work: studies.Estimate) -> bool:
         if not quiet:
             options.tell("\n".join(work.lines()))
         return yes or not work.is_much or _agreed(work.lines()[-1])

@@ -127,7 +127,8 @@ def _members(owner: NamedObject, public: frozenset[type]) -> Iterator[NamedObjec
         if base in inherited or (distance and not _is_private(base, owner)):
             continue
         for name, value in vars(base).items():
-            if name.startswith("_") or name in seen or not _is_member(value):
+            member = inspect.isroutine(value) or inspect.isdatadescriptor(value)
+            if name.startswith("_") or name in seen or not (member or isinstance(value, functools.cached_property)):
                 continue
             seen.add(name)
             docstring = own_docstring(value)
@@ -139,10 +140,6 @@ def _is_private(base: type, owner: NamedObject) -> bool:
     """Whether a base is part of the module itself, not a class of a module that is left out."""
     home = base.__module__
     return home.startswith("_") or home.partition(".")[0] == owner.module.partition(".")[0]
-
-
-def _is_member(value: Any) -> bool:
-    return inspect.isroutine(value) or inspect.isdatadescriptor(value) or isinstance(value, functools.cached_property)
 
 
 def _once(names: Iterable[NamedObject]) -> list[NamedObject]:

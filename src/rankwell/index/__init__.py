@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rankwell.index.columns import NumberColumn, RangeFacet, TextColumn, ValueFacet
-from rankwell.index.index import Index, StoredDocuments
+from rankwell.index.index import Index
 from rankwell.index.manifest import is_index, with_metadata_names
 from rankwell.index.merging import MergeJob
 from rankwell.index.opening import as_index, in_folder, open_index, scheme_of
@@ -26,7 +26,6 @@ __all__ = [
     "Scoring",
     "SearchIndex",
     "Snippet",
-    "StoredDocuments",
     "TextColumn",
     "ValueFacet",
     "as_index",

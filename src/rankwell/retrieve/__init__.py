@@ -5,9 +5,9 @@ from __future__ import annotations
 from rankwell.retrieve.baselines import CosineTfIdf, RandomRanker, SumTfIdf
 from rankwell.retrieve.bm25 import BM25, TermPart, explain_score
 from rankwell.retrieve.boolean import Boolean, Field, Phrase, Term, parse_expression
-from rankwell.retrieve.candidates import MATCHES, MatchRatios, filtered, match_ratios, matched, parse_match
+from rankwell.retrieve.candidates import filtered, match_ratios, matched, parse_match
 from rankwell.retrieve.dense import Dense
-from rankwell.retrieve.expansion import RM3, SimilarQueries, TermSearch, query_variants
+from rankwell.retrieve.expansion import RM3, SimilarQueries, query_variants
 from rankwell.retrieve.filters import filter_mask, parse_filter
 from rankwell.retrieve.fusion import (
     FUSIONS,
@@ -27,7 +27,6 @@ from rankwell.retrieve.syntax import And, Node, Not, Or
 __all__ = [
     "BM25",
     "FUSIONS",
-    "MATCHES",
     "NORMALISERS",
     "RM3",
     "AllTerms",
@@ -43,7 +42,6 @@ __all__ = [
     "Hybrid",
     "Intersection",
     "Match",
-    "MatchRatios",
     "Nearest",
     "Node",
     "Not",
@@ -55,7 +53,6 @@ __all__ = [
     "SumTfIdf",
     "Term",
     "TermPart",
-    "TermSearch",
     "Union",
     "WeightedSum",
     "explain_score",

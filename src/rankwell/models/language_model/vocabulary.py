@@ -73,9 +73,8 @@ def missing_words(counts: Mapping[str, int], tokenizer: Any, most: int = 1000, a
         if number < 1:
             raise ParameterError(name, expected="a number from 1", found=number)
     known = tokenizer.get_vocab(with_added_tokens=True)
-    candidates = (
-        (word, count) for word, count in counts.items() if count >= at_least and word not in known and _is_word(word)
-    )
+    words = [word for word in counts if len(word) >= SHORTEST and any(letter.isalpha() for letter in word)]
+    candidates = [(word, counts[word]) for word in words if counts[word] >= at_least and word not in known]
     ordered = sorted(candidates, key=lambda entry: (-entry[1], entry[0]))
     return [word for word, _ in ordered[:most]]
 
@@ -113,10 +112,6 @@ def piece_counts(words: Sequence[str], tokenizer: Any) -> list[int]:
 
 def _mean(words: Mapping[str, int], sizes: Mapping[str, int], texts: int) -> float:
     return sum(count * sizes[word] for word, count in words.items()) / texts
-
-
-def _is_word(word: str) -> bool:
-    return len(word) >= SHORTEST and any(letter.isalpha() for letter in word)
 
 
 log = logging.getLogger(__name__)
