@@ -99,7 +99,13 @@ def test_the_schema_is_json_for_editors() -> None:
         (("study", "diff", "data", "data"), "expected the results of a study that was run"),
     ],
 )
-def test_a_mistake_is_one_clear_line(words: tuple[str, ...], says: str, study: Path) -> None:  # noqa: ARG001 -- its folder
+def test_a_mistake_is_one_clear_line(
+    words: tuple[str, ...],
+    says: str,
+    study: Path,  # noqa: ARG001 -- its folder
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("RANKWELL_DATA", raising=False)
     with pytest.raises(RankwellError) as raised:
         rankwell(*words)
     assert says in str(raised.value)
