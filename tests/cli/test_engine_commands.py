@@ -81,6 +81,10 @@ def test_a_batch_of_queries_becomes_a_run_that_can_be_fused_and_tuned() -> None:
     printed = succeeds("tune", "index", "queries.tsv", "qrels.txt", *grid, "--quiet")
     assert "best on all queries: k1=0.9" in printed
     assert "options: --k1 0.9 --b " in printed
+    lower = succeeds("tune", "index", "queries.tsv", "qrels.txt", *grid, "-m", "MFR@10", "--output", "csv", "--quiet")
+    ranks = [float(line.split(",")[-2]) for line in lower.splitlines()[1:]]
+    assert ranks == sorted(ranks)
+    assert ranks[0] < ranks[-1]
     assert "without tuning: 0.8155; difference" in printed
 
 

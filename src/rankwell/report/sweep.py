@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankwell.evaluation.comparison import BASELINE, Sweep
-from rankwell.evaluation.measures import Measure
+from rankwell.evaluation.measures import Measure, parse_measure
 from rankwell.evaluation.significance import mark
 from rankwell.report.comparison import DIGITS
 from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart
@@ -77,7 +77,7 @@ SHOWN = 20
 def tuning_table(rows: Sequence[Mapping[str, Any]], measure: str) -> Table:
     """A row a setting: its parameters, its value on all queries, and the number of folds that selected it."""
     names = list(rows[0])
-    best = sorted(rows, key=lambda row: -float(row[measure]))[:SHOWN]
+    best = sorted(rows, key=lambda row: float(row[measure]), reverse=parse_measure(measure).higher_is_better)[:SHOWN]
     columns = [Column(name, digits=4 if name == measure else None) for name in names]
     title = f"{len(rows)} settings" + (f", the best {SHOWN}" if len(rows) > SHOWN else "")
     return Table(title, columns, [[_cell(row[name]) for name in names] for row in best])
