@@ -21,8 +21,14 @@ WORDS = st.lists(st.text(string.ascii_letters + "äß漢<&>\"',;", min_size=1, m
 )
 # Ids that can stand in a column: no ASCII white space or control characters, no comment.
 COLUMN_IDS = st.text(
-    st.characters(codec="utf-8", min_codepoint=33, exclude_characters="\ufeff"), min_size=1, max_size=20
+    st.characters(codec="utf-8", min_codepoint=33, exclude_characters="\ufeff", exclude_categories=["Cc"]),
+    min_size=1,
+    max_size=20,
 ).filter(lambda text: not text.startswith("#") and not text.isspace())
+# All ids: any text without control characters.
+ANY_IDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=40).filter(
+    lambda text: not text.isspace()
+)
 LONG_IDS = st.text("abcdefgh-é", min_size=60, max_size=200)
 NUMBER_IDS = st.integers(0, 10**6).map(str)
 GRADES = st.integers(-2, 4)

@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from collection_strategies import ANY_TEXT, documents, judgments, plain, queries
+from collection_strategies import ANY_IDS, ANY_TEXT, documents, judgments, plain, queries
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,20 +22,19 @@ from rankwell.collections import (
 )
 from rankwell.core import Document, Judgments, Queries, Query, RankwellError
 
-IDS = ANY_TEXT.filter(lambda text: not text.isspace())
 # The judgments are a table without quotes.
 QRELS_IDS = ANY_TEXT.filter(lambda text: not set("\t\n\r") & set(text) and text.strip() == text and text[0] != "\ufeff")
 METADATA = st.fixed_dictionaries({}, optional={"year": st.integers(0, 3000), "source": ANY_TEXT})
 
 
-@given(documents(ANY_TEXT, ("title", "text"), ids=IDS, metadata=METADATA))
+@given(documents(ANY_TEXT, ("title", "text"), ids=ANY_IDS, metadata=METADATA))
 def test_a_corpus_brings_every_document_back(found: list[Document]) -> None:
     with TemporaryDirectory() as folder:
         write_documents(folder, found, "beir")
         assert plain(list(read_documents(folder))) == plain(found)
 
 
-@given(queries(ANY_TEXT, ("text", "question", "narrative"), ids=IDS))
+@given(queries(ANY_TEXT, ("text", "question", "narrative"), ids=ANY_IDS))
 def test_queries_come_back_with_every_wording(found: Queries) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "queries.jsonl"

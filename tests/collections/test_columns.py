@@ -28,7 +28,7 @@ def test_a_shops_table_is_understood_without_a_word(tmp_path: Path) -> None:
 def test_columns_with_sentences_are_texts_whatever_their_name(tmp_path: Path) -> None:
     text = "key,Titel,Inhalt,Jahr\na,Eins,Ein Satz mit mehr als vier Wörtern,2020\n"
     assert read(tmp_path / "d.csv", text) == [
-        ("a", {"inhalt": "Ein Satz mit mehr als vier Wörtern"}, {"Titel": "Eins", "Jahr": 2020})
+        ("a", {"title": "Eins", "inhalt": "Ein Satz mit mehr als vier Wörtern"}, {"Jahr": 2020})
     ]
 
 
@@ -42,8 +42,11 @@ def test_spaces_around_column_names_are_no_part_of_them(tmp_path: Path) -> None:
     assert read(tmp_path / "d.csv", "id, text\n1,a\n") == [("1", {"text": "a"}, {})]
 
 
-def test_rows_without_an_id_column_are_numbered(tmp_path: Path) -> None:
-    assert [docno for docno, _, _ in read(tmp_path / "d.csv", "title,text\na,b\nc,d\n")] == ["1", "2"]
+def test_rows_without_an_id_column_get_one_of_their_content_wherever_they_stand(tmp_path: Path) -> None:
+    first, second = (docno for docno, _, _ in read(tmp_path / "d.csv", "title,text\na,b\nc,d\n"))
+    assert first != second
+    again = [docno for docno, _, _ in read(tmp_path / "e.csv", "text,title\nx,y\nd,c\nb,a\n")]
+    assert again[1:] == [second, first]
 
 
 def test_whole_numbers_are_ids_in_json(tmp_path: Path) -> None:
@@ -70,7 +73,7 @@ def test_a_list_of_strings_is_a_text_of_paragraphs(tmp_path: Path) -> None:
         (["nan", "inf"], ["nan", "inf"]),
         (["9e+999"], ["9e+999"]),
         (["12345678901234567890"], ["12345678901234567890"]),  # more than 64 bits hold
-        (["1,5"], ["1,5"]),
+        (["1,5"], [1.5]),
         (["1_000"], ["1_000"]),
         (["+1"], ["+1"]),
         (["٣"], ["٣"]),

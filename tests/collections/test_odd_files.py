@@ -106,11 +106,9 @@ def test_a_header_that_cannot_be_read_is_an_error_and_no_crash(tmp_path: Path, h
         list(read_documents(tmp_path / "d.csv", "csv", reading=reading))
 
 
-def test_two_columns_of_the_same_name_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text("id,text,text\n1,a,b\n")
-    with pytest.raises(FormatError) as caught:
-        list(read_documents(tmp_path / "d.csv"))
-    assert str(caught.value).endswith("d.csv:1: expected a different name for every column, found id, text, text")
+def test_two_columns_of_the_same_name_are_both_read(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("id,text,text\n1,one,two\n")
+    assert plain(list(read_documents(tmp_path / "d.csv")))[0][1] == {"text": "one", "text 2": "two"}
 
 
 def test_control_characters_inside_a_text_are_text(tmp_path: Path) -> None:
@@ -142,17 +140,10 @@ def test_another_encoding_can_be_named(tmp_path: Path) -> None:
     assert read_queries(tmp_path / "q.tsv", reading=Reading("latin-1")).texts() == {"1": "café"}
 
 
-@pytest.mark.parametrize("encoding", ["utf-61", "utf-16", ""])
+@pytest.mark.parametrize("encoding", ["utf-61", ""])
 def test_an_encoding_that_cannot_be_used_is_refused_at_once(encoding: str) -> None:
-    with pytest.raises(ParameterError, match=r"^encoding: expected an encoding that contains ASCII"):
+    with pytest.raises(ParameterError, match=r"^encoding: expected an encoding such as utf-8"):
         Reading(encoding)
-
-
-def test_utf16_is_named_as_what_it_is(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text("id,text\n1,a\n", encoding="utf-16")
-    with pytest.raises(FormatError) as caught:
-        read_documents(tmp_path / "d.csv")
-    assert str(caught.value) == f"{tmp_path / 'd.csv'}:1: expected UTF-8 text, found utf-16: convert it to UTF-8 first"
 
 
 def test_a_damaged_parquet_file_is_one_clear_line(tmp_path: Path) -> None:
@@ -186,7 +177,7 @@ def test_a_grade_that_is_not_whole_is_named_with_its_line_wherever_it_stands(tmp
 
 def test_files_that_are_no_text_are_passed_over_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "sub").mkdir()
-    for name in ("a.txt", "sub/b.md", "table.csv", "sub/picture.png", ".hidden.txt"):
+    for name in ("a.txt", "sub/b.md", "program.exe", "sub/picture.png", ".hidden.txt"):
         (tmp_path / name).write_text("words")
     assert [document.id for document in read_documents(tmp_path)] == ["a.txt", "sub/b.md"]
-    assert "2 files that are not text" in caplog.text
+    assert "2 files of other kinds are passed over" in caplog.text

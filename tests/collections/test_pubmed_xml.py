@@ -113,6 +113,7 @@ def test_a_large_file_is_read_in_constant_memory(tmp_path: Path) -> None:
         (SET[:-40], r"a.xml:\d+: expected well-formed XML, found"),
         (SET.replace('<PMID Version="1">123</PMID>', ""), r"a.xml:4: expected a PMID for every article"),
         (SET.replace("</ArticleTitle>", "</Title>"), "expected well-formed XML, found mismatched tag"),
+        (f'<?xml version="1.0" encoding="UTF-0.5"?>{SET}', "a.xml:1: expected XML in an encoding such as UTF-8, found"),
     ],
 )
 def test_a_broken_file_is_named_with_the_line(tmp_path: Path, text: str, message: str) -> None:

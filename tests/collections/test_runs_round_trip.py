@@ -57,10 +57,10 @@ def test_a_packed_run_is_a_run(tmp_path: Path) -> None:
     assert read_run(tmp_path / "x.run.gz") == run
 
 
-@pytest.mark.parametrize("name", ["a b", "a\tb", "", "a\x00", "a\x1f"])
+@pytest.mark.parametrize("name", ["a\tb", "", "a\x00", "a\x1f"])
 def test_ids_that_cannot_stand_in_a_column_are_refused(tmp_path: Path, name: str) -> None:
     for scores in ({"q": {name: 1.0}}, {name: {"d": 1.0}}):
-        with pytest.raises(RankwellError, match="expected ids without white space"):
+        with pytest.raises(RankwellError, match="expected ids without control characters"):
             write_run(tmp_path / "x.trec", Run.from_dict(scores))
     assert list(tmp_path.iterdir()) == []
 

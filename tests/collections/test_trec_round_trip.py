@@ -89,9 +89,9 @@ def test_characters_that_xml_cannot_hold_are_named(tmp_path: Path, text: str) ->
         write_queries(tmp_path / "q.xml", Queries([Query("1", {"query": f"a{text}b"})]))
 
 
-@pytest.mark.parametrize("name", ["q d", "q\td", "q\nd", "", "#q", "\x01"])
+@pytest.mark.parametrize("name", ["q\td", "q\nd", "", "\x01"])
 def test_ids_that_cannot_stand_in_a_column_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(RankwellError, match="expected ids without white space and not starting with #"):
+    with pytest.raises(RankwellError, match="expected ids without control characters"):
         write_qrels(tmp_path / "x.qrels", Judgments([(name, "d", 1)]))
 
 

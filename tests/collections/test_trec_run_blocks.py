@@ -173,7 +173,8 @@ def test_a_run_is_read_in_its_encoding(tmp_path: Path) -> None:
     assert run.to_dict() == {"q\u00e4": {"d\u00a01": 2.5, "d2": 1.5}}
     assert run.tag == "t\u00fc"
     with pytest.raises(FormatError, match=r"x\.run:1: expected UTF-8 text \(for another encoding use --encoding\)"):
-        read_run(tmp_path / "x.run")
+        read_run(tmp_path / "x.run", reading=Reading("utf-8"))
+    assert read_run(tmp_path / "x.run").to_dict() == run.to_dict()  # told from the file
 
 
 def test_a_line_that_is_not_in_the_encoding_is_left_out_and_told(tmp_path: Path) -> None:

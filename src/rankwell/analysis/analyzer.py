@@ -40,6 +40,9 @@ class Analyzer:
     language's own (Porter's for English), False for none, or a name: any Snowball algorithm ("english", "porter", ...)
     or "english+tious", which also joins "infectious" with "infection". "default" and True are resolved
     when the analyzer is created, so that its `repr` and its `config()` are explicit.
+
+    >>> Analyzer("english")("Masks stopped droplets")
+    ['mask', 'stop', 'droplet']
     """
 
     language: str = "english"

@@ -14,14 +14,19 @@ from rankwell.collections.any_format import (
 )
 from rankwell.collections.collection import Collection, open_collection, read_any_qrels, read_any_queries
 from rankwell.collections.columns import ColumnChoice
+from rankwell.collections.given import documents_of
+from rankwell.collections.preview import Preview, preview
 from rankwell.collections.reading import Problems, Reading, unique
 
 __all__ = [
     "Collection",
     "ColumnChoice",
+    "Preview",
     "Problems",
     "Reading",
+    "documents_of",
     "open_collection",
+    "preview",
     "read_any_qrels",
     "read_any_queries",
     "read_documents",

@@ -13,8 +13,8 @@ from typing import Any
 from rankwell.collections import python_docs
 from rankwell.collections.any_format import DOCUMENT_FORMATS, GUESS, for_reading, read_qrels, read_queries
 from rankwell.collections.columns import ColumnChoice
-from rankwell.collections.formats import beir, msmarco, smart
-from rankwell.collections.reading import Reading, consistent, once
+from rankwell.collections.formats import beir, databases, msmarco, smart
+from rankwell.collections.reading import Reading, consistent, once, with_good_ids
 from rankwell.core import NOTHING, Document, Judgment, Judgments, MissingExtraError, Queries, Query, RankwellError
 
 BUNDLED = "rankwell:python"
@@ -32,7 +32,11 @@ JudgmentReader = Callable[[Reading], Judgments]
 
 @dataclass(frozen=True)
 class Collection:
-    """The source of documents, queries and judgments, which are read on demand."""
+    """The source of documents, queries and judgments, which are read on demand.
+
+    >>> open_collection("rankwell:python").splits
+    ('test',)
+    """
 
     name: str
     format: str
@@ -42,7 +46,8 @@ class Collection:
 
     def documents(self, reading: Reading | None = None, columns: ColumnChoice = GUESS) -> Iterator[Document]:
         """Read the documents one at a time."""
-        return self.read_documents(reading or Reading(), columns)
+        reading = reading or Reading()
+        return with_good_ids(self.read_documents(reading, columns), self.name, reading)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -76,7 +81,12 @@ class Collection:
 
 
 def open_collection(source: Path | str, format: str | None = None) -> Collection:
-    """A collection by name (`rankwell:python`, `irds:beir/scifact/test`), or a file or folder of any format."""
+    """A collection by name (`rankwell:python`, `irds:beir/scifact/test`), a database, or any file or folder.
+
+    >>> papers = open_collection("papers.csv")
+    >>> next(papers.documents()).id
+    'p1'
+    """
     name = str(source)
     if name == BUNDLED:
         return _bundled()
@@ -84,6 +94,9 @@ def open_collection(source: Path | str, format: str | None = None) -> Collection
         raise RankwellError(f"{name}: expected {BUNDLED}, the one bundled collection")
     if name.startswith(IRDS):
         return _irds(name)
+    if databases.is_address(name):
+        address = databases.parse_address(name)
+        return Collection(address.shown, address.scheme, partial(databases.read_address, name))
     path = Path(source)
     if path.is_dir() and format in (None, "cranfield") and (path / "cran.qry").is_file():
         return _cranfield(path)
@@ -100,6 +113,17 @@ def open_collection(source: Path | str, format: str | None = None) -> Collection
         queries = {_round(file): _queries(file) for file in sorted(folder.glob("topics*.xml"))}
         qrels = {_round(file): _judgments(file, drop_negative=True) for file in sorted(folder.glob("qrels*.txt"))}
     return Collection(name, known.name, partial(known.read, path), queries, qrels)
+
+
+def scan_documents(source: str, wanted: frozenset[str], reading: Reading) -> Iterator[Document]:
+    """Read the wanted documents of a collection from its beginning until all are found."""
+    missing = set(wanted)
+    for document in open_collection(source).documents(reading):
+        if document.id in missing:
+            yield document
+            missing.discard(document.id)
+            if not missing:
+                return
 
 
 def _cranfield(path: Path) -> Collection:

@@ -10,6 +10,7 @@ from rankwell.collections import any_format
 from rankwell.collections.any_format import GUESS, recognised
 from rankwell.collections.collection import BUNDLED, IRDS, open_collection
 from rankwell.collections.columns import ColumnChoice
+from rankwell.collections.formats import json_scores
 from rankwell.collections.reading import Reading, unique
 from rankwell.collections.sample import SamplePart, write_sub_collections
 from rankwell.core import ParameterError, RankwellError
@@ -50,6 +51,8 @@ def kind_of(source: str) -> str:
     if source == BUNDLED or source.startswith(IRDS) or Path(source).is_dir():
         return "collection"
     path = Path(source)
+    if "qrel" in path.name.lower() and recognised(path, [json_scores.QRELS]):  # JSON runs look the same
+        return "qrels"
     if recognised(path, any_format.RUN_FORMATS):
         return "run"
     if recognised(path, any_format.QRELS_FORMATS):

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.reading import Reading
-from rankwell.core import Document, Judgment, Judgments, Query, Run
+from rankwell.core import Document, Judgment, Judgments, Query, RankwellError, Run
 
 Read = TypeVar("Read")
 Write = TypeVar("Write")
@@ -35,4 +35,13 @@ DocumentFormat = Format[
 ]
 QueryFormat = Format[Callable[[Path, Reading], Iterator[Query]], Callable[[Path, Iterable[Query]], None]]
 QrelsFormat = Format[Callable[[Path, Reading], Iterator[Judgment]], Callable[[Path, Judgments], None]]
-RunFormat = Format[Callable[[Path, Reading], Run], Callable[[Path, Run], None]]
+RunFormat = Format[Callable[[Path, Reading], Run], Callable[[Path, Run, int | None], None]]  # the last: threads
+
+
+def cannot_be_written(name: str) -> Callable[[Path, Iterable[Document]], None]:
+    """The writer of a format that is only read: it says so."""
+
+    def write(path: Path, _: Iterable[Document]) -> None:
+        raise RankwellError(f"{path}: {name} is read, not written: write JSON lines (.jsonl) or CSV instead")
+
+    return write

@@ -28,13 +28,10 @@ def elements(
     error; an encoding is that of the chunks, whatever the XML declares.
     """
     collector = _Collector(frozenset(names), where, what, encoding)
-    try:
-        for chunk in chunks:
-            collector.parser.Parse(chunk, False)
-            yield from collector.finished()
-        collector.parser.Parse(b"", True)
-    except expat.ExpatError as error:
-        raise FormatError(where, error.lineno, expected="well-formed XML", found=Phrase(str(error))) from error
+    for chunk in chunks:
+        collector.parse(chunk)
+        yield from collector.finished()
+    collector.parse(b"", last=True)
     yield from collector.finished()
 
 
@@ -56,6 +53,19 @@ class _Collector:
         self.parser.buffer_text = True
         self.parser.StartElementHandler, self.parser.EndElementHandler = self._start, self._end
         self.parser.CharacterDataHandler, self.parser.EntityDeclHandler = self._text, self._refuse
+
+    def parse(self, chunk: bytes, *, last: bool = False) -> None:
+        """Parse a part of the file."""
+        try:
+            self.parser.Parse(chunk, last)
+        except FormatError:
+            raise
+        except expat.ExpatError as error:
+            expected = "well-formed XML"
+            raise FormatError(self._where, error.lineno, expected=expected, found=Phrase(str(error))) from error
+        except (LookupError, ValueError) as error:  # an encoding that Python or expat does not know
+            expected = "XML in an encoding such as UTF-8"
+            raise FormatError(self._where, 1, expected=expected, found=Phrase(str(error))) from error
 
     def finished(self) -> list[tuple[int, Element]]:
         """The elements that were completed since the last call."""

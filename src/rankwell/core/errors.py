@@ -9,7 +9,13 @@ LONGEST_FINDING = 120
 
 
 class RankwellError(Exception):
-    """An error that the user can fix; commands print its message in one line without a traceback."""
+    """An error that the user can fix; commands print its message in one line without a traceback.
+
+    >>> try:
+    ...     Index.open("nothing")
+    ... except RankwellError as error:
+    ...     print(error)
+    """
 
 
 class ParameterError(RankwellError, ValueError):
@@ -34,6 +40,12 @@ class MissingExtraError(RankwellError, ImportError):
 
     def __init__(self, what: str, *, extra: str) -> None:
         super().__init__(f"{what} needs an optional part of Rankwell: pip install 'rankwell[{extra}]'")
+
+
+class NotSavedError(RankwellError):
+    """A change could not be written: a full disk, or a place that cannot be written."""
+
+    status = 507
 
 
 class Phrase(str):

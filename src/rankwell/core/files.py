@@ -28,7 +28,7 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
     target = path if in_place else Path(os.path.realpath(path))
     temporary = target if in_place else target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.part")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         file = temporary.open("wb" if in_place else "xb")
     except OSError as error:
         raise RankwellError(f"{path}: cannot write here: {error.strerror}") from error
@@ -60,6 +60,30 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """Sync all files of a folder to the disk, and their names."""
+    for entry in folder.rglob("*"):
+        if entry.is_dir():
+            sync_folder(entry)
+        elif entry.is_file():
+            with entry.open("rb") as opened:
+                os.fsync(opened.fileno())
+    sync_folder(folder)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and those above it, if needed.
+
+    New names are synced, or a power cut could take a folder away with all that was synced in it.
+    """
+    if path.is_dir():
+        return
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in reversed(missing):
+        sync_folder(folder.parent)
 
 
 def home() -> Path:

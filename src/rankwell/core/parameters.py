@@ -14,10 +14,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, make_dataclass, replace
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
-from rankwell.core.errors import ParameterError
+from rankwell.core.errors import ParameterError, Phrase
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 TRUTH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
@@ -281,7 +282,10 @@ def check_parameters(value: Any, *, but: Sequence[str] = ()) -> None:
     """Raise a ParameterError for a field outside its bounds; None is valid where it is the default."""
     for name, declared in parameters(type(value)).items():
         if name not in but:
-            declared.read(getattr(value, name))
+            given = getattr(value, name)
+            if isinstance(given, str) and declared.kind.type in {int, float}:  # a command's text is read before
+                raise ParameterError(name, expected="a number", found=Phrase(f"the text {given!r}"))
+            declared.read(given)
 
 
 def chosen(value: Any, owner: type[Any]) -> dict[str, Any]:
@@ -298,3 +302,14 @@ def grid_of(owner: type[Any]) -> type[Any]:
         about = param(default, declared.help, kind, example=declared.example, flags=declared.flags)
         parts.append((declared.name, Any, about))
     return make_dataclass(f"{owner.__name__}Grid", parts, frozen=True)
+
+
+def known_settings(owner: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given settings, all of which the class must know; an unknown name gets the one that is most like it."""
+    names = [known.name for known in fields(owner)]
+    for name in given:
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            expected = f"{near[0]}" if near else f"one of {', '.join(names)}"
+            raise ParameterError("setting", expected=expected, found=name)
+    return dict(given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -40,6 +41,7 @@ class Progress:
         self.what, self.unit, self.total = what, unit, total
         self.stream = stream or sys.stderr
         self.count = 0
+        self.note = ""  # shown behind the count, such as the last loss
         self._watched: list[tuple[Callable[[], int], int]] = []
         self._bar: RichProgress | None = None
         self._started = self._shown = time.monotonic()
@@ -77,6 +79,17 @@ class Progress:
         self.count += items
         self._refresh()
 
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Show no bar while the block runs: it would wipe out a question. The time of the block does not count."""
+        begun = time.monotonic()
+        if self._bar is not None:
+            self._bar.stop()
+        yield
+        self._started += time.monotonic() - begun
+        if self._bar is not None:
+            self._bar.start()
+
     def watch(self, position: Callable[[], int], size: int) -> None:
         """Take the completed fraction from a file: its current position, and its size."""
         if not self.quiet:  # a quiet one needs none, and a process may read very many files
@@ -100,10 +113,16 @@ class Progress:
         if not self.quiet and time.monotonic() - self._shown >= self._pause:
             self._show()
 
+    def _speed(self, elapsed: float) -> str:
+        """Items a second; seconds an item where they are slow."""
+        if 0 < self.count < elapsed:
+            return f"{elapsed / self.count:,.1f} s each"
+        return f"{self.count / elapsed:,.0f}/s"
+
     def _show(self) -> None:
         self._shown = time.monotonic()
         elapsed, share = max(self._shown - self._started, 1e-9), self.share()
-        state = f"{self.count:,} {self.unit}, {self.count / elapsed:,.0f}/s"
+        state = f"{self.count:,} {self.unit}, {self._speed(elapsed)}{self.note and f', {self.note}'}"
         if self._bar is not None:
             total = None if share is None else 1.0
             self._bar.update(self._bar.task_ids[0], completed=share or 0.0, total=total, state=state)

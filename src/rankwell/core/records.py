@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rankwell.core.errors import MissingExtraError, ParameterError, RankwellError
+from rankwell.core.showing import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,18 +19,25 @@ T = TypeVar("T")
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 LONGEST_ID = 512  # bytes of UTF-8
+LOOKED_AT = 100  # rows that tell what a column of a data frame has
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-def check_id(docno: Any) -> str:
-    """The id, unless it cannot be one: any text of 1 to 512 bytes without control characters can."""
-    expected = f"a text of 1 to {LONGEST_ID} bytes without control characters"
+AN_ID = f"a text of 1 to {LONGEST_ID} bytes without control characters"
+
+
+def is_id(text: Any) -> bool:
+    """Whether this can be an id of a document or a query: a text of 1 to 512 bytes without control characters can."""
     try:
-        good = isinstance(docno, str) and 0 < len(docno.encode()) <= LONGEST_ID
+        return isinstance(text, str) and 0 < len(text.encode()) <= LONGEST_ID and not CONTROL.search(text)
     except UnicodeEncodeError:  # half of a character
-        good = False
-    if not good or CONTROL.search(docno):
-        raise ParameterError("document id", expected=expected, found=docno)
+        return False
+
+
+def check_id(docno: Any) -> str:
+    """The id, unless it cannot be one."""
+    if not is_id(docno):
+        raise ParameterError("document id", expected=AN_ID, found=docno)
     return str(docno)
 
 
@@ -39,6 +47,9 @@ class Document(NamedTuple):
     `fields` has the texts by name, in reading order (title, abstract, ...). Missing fields are left out:
     an empty text and a missing one are the same. A named tuple rather than
     a dataclass because collections have millions of them and it is created twice as fast.
+
+    >>> Document("d1", {"title": "Masks", "body": "Masks stop droplets."}, {"year": 2020}).text("title")
+    'Masks'
     """
 
     id: str
@@ -88,7 +99,11 @@ class Template:
 
 
 class Query(NamedTuple):
-    """One topic. `texts` has its wordings by name (`query`, `question`, `narrative`); the first is the default."""
+    """One topic. `texts` has its wordings by name (`query`, `question`, `narrative`); the first is the default.
+
+    >>> Query("q1", {"query": "masks", "question": "Do masks help?"}).text("question")
+    'Do masks help?'
+    """
 
     id: str
     texts: Mapping[str, str]
@@ -103,7 +118,7 @@ class Query(NamedTuple):
         return self.texts[field]
 
 
-class _ByQuery(Mapping[str, T]):
+class _ByQuery(Shown, Mapping[str, T]):
     __slots__ = ("_by_id",)
     _by_id: dict[str, T]
 
@@ -118,7 +133,11 @@ class _ByQuery(Mapping[str, T]):
 
 
 class Queries(_ByQuery[Query]):
-    """The queries of a collection by id, in the order of reading."""
+    """The queries of a collection by id, in the order of reading.
+
+    >>> Queries.of({"q1": "masks", "q2": "soap"}).texts()
+    {'q1': 'masks', 'q2': 'soap'}
+    """
 
     __slots__ = ()
 
@@ -131,12 +150,43 @@ class Queries(_ByQuery[Query]):
 
     @classmethod
     def of(cls, texts: str | Iterable[str] | Mapping[str, str]) -> Queries:
-        """Create from plain text: one string, several (numbered from 1), or texts by id."""
+        """Create from plain text: one string, several (numbered from 1), or texts by id.
+
+        Queries.of({"q1": "fever", "q2": "cough"})
+        """
         if isinstance(texts, str):
             texts = [texts]
         if not isinstance(texts, Mapping):
             texts = {str(number): text for number, text in enumerate(texts, 1)}
+        for qid, text in texts.items():
+            if not isinstance(qid, str) or not isinstance(text, str):
+                expected = "texts, or texts by id such as {'q1': 'fever'}"
+                raise ParameterError("queries", expected=expected, found={qid: text})
         return cls(Query(qid, {"query": text}) for qid, text in texts.items())
+
+    @classmethod
+    def from_frame(cls, table: pd.DataFrame) -> Queries:
+        """Create from a data frame with the columns qid and query (or query_id and text, and other wordings).
+
+        Queries.from_frame(pd.DataFrame({"qid": ["q1"], "query": ["fever"]}))
+        """
+        qids = column(table, "qid").astype(str).tolist()
+        rows: dict[str, dict[str, str]] = {}
+        names = [str(name) for name in table.columns if _is_words(table[name]) and name not in SPELLINGS["qid"]]
+        usual = [name for name in SPELLINGS["query"] if name in names]
+        if not names:
+            column(table, "query")  # says what is missing
+        for name in dict.fromkeys([*usual, *names]):
+            for qid, text in zip(qids, table[name].tolist(), strict=True):
+                if isinstance(text, str):
+                    rows.setdefault(qid, {}).setdefault("query" if name in usual[:1] else name, text)
+        return cls(Query(qid, rows.get(qid, {})) for qid in dict.fromkeys(qids))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A data frame with the columns qid and query, and one for each further wording."""
+        names = {name: "query" if place == 0 else name for place, name in enumerate(self.fields)}
+        texts = {shown: [query.texts.get(name) for query in self.values()] for name, shown in names.items()}
+        return frame({"qid": list(self), **(texts or {"query": [None] * len(self)})})
 
     def __repr__(self) -> str:
         return f"Queries({len(self)} queries, texts: {', '.join(self.fields) or 'none'})"
@@ -165,7 +215,11 @@ class Judgment(NamedTuple):
 
 
 class Judgments(_ByQuery[Mapping[str, int]]):
-    """Grades by query id and document id (the field's "qrels"). Immutable."""
+    """Grades by query id and document id (the field's "qrels"). Immutable.
+
+    >>> Judgments.from_dict({"q1": {"d1": 2, "d2": 0}}).relevant("q1")
+    ('d1',)
+    """
 
     __slots__ = ()
 
@@ -189,7 +243,7 @@ class Judgments(_ByQuery[Mapping[str, int]]):
     def from_frame(cls, table: pd.DataFrame) -> Judgments:
         """Create from a data frame with the columns qid, docno, grade (or query_id, doc_id, relevance / label)."""
         qids, docnos, grades = (column(table, name) for name in ("qid", "docno", "grade"))
-        whole = [_whole(grade) for grade in grades.tolist()]
+        whole = [whole_grade(grade) for grade in grades.tolist()]
         return cls(zip(qids.astype(str), docnos.astype(str), whole, strict=True))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -229,14 +283,14 @@ class Judgments(_ByQuery[Mapping[str, int]]):
         return frame({name: [getattr(row, name) for row in rows] for name in Judgment._fields})
 
 
-def _whole(grade: Any) -> int:
-    """A grade of a data frame as an integer: pandas makes it a float where a column has gaps."""
+def whole_grade(grade: Any) -> int:
+    """A grade of others as an integer: pandas makes it a float where a column has gaps."""
     try:
         if int(grade) == float(grade):
             return int(grade)
     except (OverflowError, TypeError, ValueError):
         pass
-    raise RankwellError(f"data frame: expected whole numbers as grades, found {grade!r}")
+    raise RankwellError(f"judgments: expected whole numbers as grades, found {grade!r}")
 
 
 # Our name first, then those of PyTerrier, ir_datasets and BEIR for the same column.
@@ -244,6 +298,7 @@ SPELLINGS = {
     "qid": ("qid", "query_id", "query-id"),
     "docno": ("docno", "doc_id", "docid", "corpus-id", "corpus_id"),
     "score": ("score",),
+    "query": ("query", "text", "title", "question"),
     "grade": ("grade", "relevance", "label", "rel", "score"),
 }
 
@@ -255,6 +310,21 @@ def frame(columns: Mapping[str, Any]) -> pd.DataFrame:
     except ImportError as error:
         raise MissingExtraError("a data frame", extra="frames") from error
     return pd.DataFrame(dict(columns))
+
+
+def is_frame(given: object) -> bool:
+    """Whether something is a data frame of pandas, without loading pandas."""
+    return hasattr(given, "columns") and hasattr(given, "iloc") and hasattr(given, "itertuples")
+
+
+def has_column(table: pd.DataFrame, name: str) -> bool:
+    """Whether a data frame has a column of that meaning."""
+    return any(spelling in table.columns for spelling in SPELLINGS[name])
+
+
+def _is_words(values: pd.Series[Any]) -> bool:
+    """Whether a column has text."""
+    return any(isinstance(value, str) for value in values.head(LOOKED_AT).tolist())
 
 
 def column(table: pd.DataFrame, name: str) -> pd.Series[Any]:

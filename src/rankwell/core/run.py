@@ -16,6 +16,9 @@ import orjson
 from rankwell.core.arrays import TEXT, Floats, Integers, Strings, strings
 from rankwell.core.errors import ParameterError, RankwellError
 from rankwell.core.records import Document, Queries, column, frame
+from rankwell.core.run_lines import column_order, worth_loading
+from rankwell.core.showing import Shown
+from rankwell.core.text_column import TextColumn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 PAIR = 2
 
 
-def ranking_order(offsets: Integers, docnos: Strings, scores: Floats) -> Integers | None:
+def ranking_order(offsets: Integers, docnos: Strings | TextColumn, scores: Floats) -> Integers | None:
     """The permutation that sorts every query's documents, or None where they are sorted already.
 
     Runs are nearly always sorted by score already with a few ties, so only queries with rising scores are sorted, and
@@ -32,6 +35,8 @@ def ranking_order(offsets: Integers, docnos: Strings, scores: Floats) -> Integer
     """
     if len(scores) < PAIR:
         return None
+    if isinstance(docnos, TextColumn) and worth_loading(len(scores)):
+        return column_order(offsets, docnos, scores)
     inside = np.ones(len(scores) - 1, dtype=bool)  # neighbours of the same query
     borders = offsets[1:-1]
     inside[borders[(borders > 0) & (borders < len(scores))] - 1] = False
@@ -39,6 +44,9 @@ def ranking_order(offsets: Integers, docnos: Strings, scores: Floats) -> Integer
         return None
     order = np.arange(len(scores), dtype=np.int64)
     rises = np.flatnonzero(inside & (scores[1:] > scores[:-1]))
+    tied = np.flatnonzero(inside & (scores[1:] == scores[:-1]))
+    if not len(rises) and not (docnos[tied] < docnos[tied + 1]).any():
+        return None
     for query in np.unique(np.searchsorted(offsets, rises, side="right") - 1):
         start, end = offsets[query], offsets[query + 1]
         order[start:end] = start + np.argsort(-scores[start:end], kind="stable")
@@ -46,7 +54,7 @@ def ranking_order(offsets: Integers, docnos: Strings, scores: Floats) -> Integer
     return order
 
 
-def _settle_ties(order: Integers, docnos: Strings, tied: np.ndarray) -> None:
+def _settle_ties(order: Integers, docnos: Strings | TextColumn, tied: np.ndarray) -> None:
     """Sort the ids in each group of equal scores in descending order. `tied[i]`: i and i + 1 have equal scores."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], tied, [False])).astype(np.int8)))
     starts, ends = edges[::2], edges[1::2] + 1
@@ -74,13 +82,17 @@ class Ranking:
         return zip(self.docnos.tolist(), self.scores.tolist(), strict=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Shown):
     """Ranked documents of many queries, in columns, always in the order of the one tie rule (`rankwell.core.run`).
 
     Query i has the documents `docnos[offsets[i]:offsets[i + 1]]`; queries without results are included. `queries` and
-    `documents` (a mapping that reads on demand) are kept, so that the next stage has the texts. Create one with
+    `documents` (a mapping that reads on demand) are kept, so that the next stage has the texts. `docnos` may be a
+    `TextColumn`, which is an array of strings for everybody who uses it, and makes them only then. Create one with
     `from_rows`, `from_dict`, `from_columns` or `from_frame`, which sort and check.
+
+    >>> Run.from_dict({"q1": {"d1": 2.5, "d2": 3.5}})["q1"].docnos.tolist()
+    ['d2', 'd1']
     """
 
     qids: tuple[str, ...]
@@ -93,12 +105,19 @@ class Run:
 
     @classmethod
     def from_columns(
-        cls, qids: Sequence[str], offsets: npt.ArrayLike, docnos: Strings, scores: npt.ArrayLike, **others: Any
+        cls,
+        qids: Sequence[str],
+        offsets: npt.ArrayLike,
+        docnos: Strings | TextColumn,
+        scores: npt.ArrayLike,
+        **others: Any,
     ) -> Run:
         """Create from columns in any order within a query; ids may be UTF-8 bytes. Scores must be finite in 32 bits."""
         bounds = np.asarray(offsets, dtype=np.int64)
         with np.errstate(over="ignore"):  # overflows become infinite, which is refused below
-            values = np.asarray(scores).astype(np.float32) + np.float32(0)  # -0 becomes 0: equal runs, equal bytes
+            values = np.asarray(scores).astype(np.float32, copy=False) + np.float32(
+                0
+            )  # -0 becomes 0: equal runs, equal bytes
         _check_columns(qids, bounds, docnos, values)
         order = ranking_order(bounds, docnos, values)
         if order is not None:
@@ -229,7 +248,7 @@ class Run:
         return digest.hexdigest()
 
 
-def _check_columns(qids: Sequence[str], bounds: Integers, docnos: Strings, values: Floats) -> None:
+def _check_columns(qids: Sequence[str], bounds: Integers, docnos: Strings | TextColumn, values: Floats) -> None:
     """Raise where the columns do not fit together, an id is repeated, or a score is not finite."""
     rising = len(bounds) == len(qids) + 1 and bounds[0] == 0 and bool((np.diff(bounds) >= 0).all())
     if not rising or bounds[-1] != len(docnos) or len(docnos) != len(values):

@@ -1,53 +1,151 @@
-"""CSV and TSV tables with a header, of documents or of queries."""
+"""CSV and TSV tables, of documents or of queries: any delimiter, any names of columns."""
 
 from __future__ import annotations
 
+import codecs
 import csv
-import math
-import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+import io
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from functools import partial
 from io import StringIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from rankwell.collections.columns import IDS, TEXTS, ColumnChoice, choose_columns, listed
+from rankwell.collections.column_names import IDS, TEXTS
+from rankwell.collections.columns import ColumnChoice, Columns, listed
+from rankwell.collections.dialects import NAMED, Dialect, may_be_names, sniff
 from rankwell.collections.format import DocumentFormat, QueryFormat
-from rankwell.collections.formats.jsonl import SAMPLE, Row, documents_of_rows
-from rankwell.collections.reading import Problems, Reading, byte_lines, head, not_in_encoding, output
+from rankwell.collections.long_lines import LONGEST_LINE, has_short_lines
+from rankwell.collections.reading import (
+    CUT,
+    Problems,
+    Reading,
+    byte_lines,
+    head,
+    not_in_encoding,
+    open_bytes,
+    output,
+)
+from rankwell.collections.tables import SAMPLE, CellsRow, Row, columns_of_table, documents_of_cells, shape
 from rankwell.core import Document, FormatError, Phrase, Query, RankwellError
 
-DELIMITERS = ",\t;"
-LONGEST_NAME = 100  # characters of a column's name at most
-LONGEST_FIELD = 2**31 - 1  # characters; more than fits in a C long on some machines is refused
-# Numbers as programs write them: no leading zeros, an exponent only with its sign, at most the digits of 64 bits.
-NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,20}(e[+-][0-9]{2,3})?|e[+-][0-9]{2,3})?")
-CODE = re.compile(r"[+-]?0[0-9]+")
+LONGEST_FIELD = LONGEST_LINE  # characters; a longer cell is a bad record, so that memory is bounded
+MARK = codecs.BOM_UTF8
 KEPT_BACK = 1000  # documents that determine the header of a new table
+TABLES = (".csv", ".tsv", ".tab", ".psv", ".txt", ".dat")
 
 
 def _is_table(delimiter: str, _: Path, start: str) -> bool:
-    """Whether the first line has several columns with short names, one of them usual for an id or a text."""
-    if start.startswith(("{", "[", "<")):
-        return False
+    """Whether it is a table with that delimiter whose header is beyond doubt, by a usual name or by its values."""
+    names = {name.lower() for name in header(start, delimiter)}
+    if len(names) > 1 and _most_columns(start, delimiter) and names & {*IDS, *TEXTS}:
+        return True
+    dialect = sniff(start)
+    return dialect is not None and dialect.delimiter == delimiter and dialect.header is True
+
+
+def _most_columns(start: str, delimiter: str) -> bool:
+    """Whether that delimiter gives the first line the most columns, all with names that are short enough."""
     names = header(start, delimiter)
-    most = max(len(header(start, other)) for other in DELIMITERS)
-    plausible = 1 < len(names) == most and all(len(name) <= LONGEST_NAME and "\t" not in name for name in names)
-    return plausible and bool({name.lower() for name in names} & {*IDS, *TEXTS})
+    most = all(len(header(start, other)) <= len(names) for other in ",\t;")
+    return most and not start.startswith(("{", "[", "<")) and may_be_names(names)
 
 
-def _read(delimiter: str, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
-    """The documents of a table; columns of numbers become numbers where they are metadata."""
-    rows = table_rows(path, reading, delimiter)
-    sample = list(islice(rows, SAMPLE))
-    if not sample:
-        return iter(())
-    columns = choose_columns([row for _, row in sample], choice, str(path))
-    numeric = _columns_of_numbers([row for _, row in sample], {columns.id, *columns.fields.values()})
-    with_numbers = (_with_numbers(row, numeric) for row in chain(sample, rows))
-    return documents_of_rows(path, with_numbers, columns, reading)
+def _is_any_table(path: Path, start: str) -> bool:
+    """Whether it has rows of equal width; where neither its ending nor its delimiter tells a table, three columns."""
+    dialect, ending = sniff(start), path.name.lower().removesuffix(".gz")
+    if dialect is None:
+        return ending.endswith((".csv", ".tsv")) and not start.startswith(("{", "[", "<"))
+    told = ending.endswith(TABLES) or dialect.delimiter in "\t|;"
+    return dialect.records > 1 and (told or dialect.columns > 2)  # noqa: PLR2004 -- two may be prose
+
+
+def _read(delimiter: str | None, path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
+    """The documents of a table; a sample of its rows tells what each column is."""
+    dialect, first = dialect_of(path, reading, delimiter), reading.unseen
+    names, rows = cells_of_table(path, first, dialect)
+    with closing(rows):
+        sample = [dict(zip(names, cells, strict=True)) for _, cells in islice(rows, SAMPLE)]
+    if not sample:  # what is wrong with the rows is told now
+        return documents_of_cells(path, names, cells_of_table(path, reading, dialect)[1], Columns(None, {}), reading)
+    reading.place.encoding = first.place.encoding
+    details = [f"{NAMED.get(dialect.delimiter, repr(dialect.delimiter))}-separated", _encoding(reading)]
+    doubts = [] if dialect.has_header else ["the first line looks like data, so the columns are numbered"]
+    notes = [f"{dialect.skip} lines before the header are left out"] * (dialect.skip > 0)
+    columns = columns_of_table(path, sample, choice, reading, details=[*details, *notes], doubts=doubts)
+    return _documents(path, reading, dialect, names, columns)
+
+
+def _documents(
+    path: Path, reading: Reading, dialect: Dialect, names: Sequence[str], columns: Columns
+) -> Iterator[Document]:
+    """The documents of a table, in one loop over Python's csv reader, because millions of rows are read here.
+
+    What that reader cannot read, and all that comes after it, is read line by line.
+    """
+    make, place, skip = columns.document_of_cells(names), reading.place, dialect.skip
+    quick = columns.quick_document(names) or (lambda _: None)
+    line, count, header, whole = skip, 0, dialect.has_header, False
+    with closing(_text(path, reading)) as text, suppress(csv.Error, UnicodeDecodeError, *CUT):
+        for _ in range(skip):
+            text.readline()
+        reader = csv.reader(_bounded(text), strict=True, **dialect.options())
+        while header:
+            header = not next(reader, [""])
+            line = skip + reader.line_num
+        for cells in reader:
+            place.line = line + 1
+            line = skip + reader.line_num
+            count += 1
+            try:
+                document = quick(cells)
+            except ValueError:  # another width
+                document = None
+            if document is None:
+                fitted = _fitted(path, reading, names, (place.line, cells))
+                if fitted is None:
+                    count -= 1
+                    continue
+                try:
+                    document = make(fitted, count)
+                except ValueError as error:
+                    reading.report(path, place.line, str(error), Phrase(shape(dict(zip(names, fitted, strict=True)))))
+                    continue
+            yield document
+        whole = True
+    if not whole:
+        rest = _careful_records(path, reading, dialect, line, header=header)
+        if header:
+            next(rest, None)
+        cells_of_rest = _of_width(path, reading, names, rest)
+        yield from documents_of_cells(path, names, cells_of_rest, columns, reading, count)
+
+
+def _bounded(text: io.TextIOWrapper) -> Iterator[str]:
+    """The lines of a file; a line that is too long is an error of its csv, before it is in memory."""
+    return text if has_short_lines(cast("io.BufferedReader", text.buffer)) else _short_lines(text)
+
+
+def _short_lines(text: io.TextIOWrapper) -> Iterator[str]:
+    for line in iter(partial(text.readline, LONGEST_FIELD), ""):
+        if len(line) == LONGEST_FIELD and line[-1] != "\n":
+            raise csv.Error("a line that is too long")
+        yield line
+
+
+def _encoding(reading: Reading) -> str:
+    return (reading.place.encoding if reading.encoding == "auto" else reading.encoding).upper().replace("CP", "cp")
+
+
+def dialect_of(path: Path, reading: Reading, delimiter: str | None = None) -> Dialect:
+    """How the table is written, with a known delimiter or the one that fits best."""
+    start = head(path, reading)
+    found = sniff(start)
+    if delimiter is None:
+        return found or Dialect("\t" if path.name.removesuffix(".gz").endswith(".tsv") else ",")
+    return found if found is not None and found.delimiter == delimiter else Dialect(delimiter)
 
 
 def _write(delimiter: str, path: Path, documents: Iterable[Document]) -> None:
@@ -74,6 +172,8 @@ def _table(name: str, delimiter: str, *suffixes: str) -> DocumentFormat:
 CSV = _table("csv", ",", ".csv")
 SEMICOLON = _table("csv-semicolon", ";")
 TSV = _table("tsv", "\t", ".tsv")
+# Any other table: other delimiters, and a header that is one only because it comes first.
+ANY_TABLE = DocumentFormat("table", _is_any_table, partial(_read, None), partial(_write, ","))
 
 
 def header(start: str, delimiter: str) -> list[str]:
@@ -87,47 +187,108 @@ def header(start: str, delimiter: str) -> list[str]:
 
 def table_rows(path: Path, reading: Reading, delimiter: str) -> Iterator[Row]:
     """Numbered rows as objects; a row with too few or too many columns is a problem."""
-    names: list[str] = []
-    with closing(_records(path, reading, delimiter)) as records:
-        for number, cells in records:
-            if not names:
-                names = [name.strip() or f"column {place}" for place, name in enumerate(cells, 1)]
-                if len(set(names)) < len(names):
-                    found = Phrase(listed(names))
-                    raise FormatError(path, number, expected="a different name for every column", found=found)
-            elif len(cells) == len(names):
-                yield number, dict(zip(names, cells, strict=True))
-            elif cells:
-                expected = f"{len(names)} columns ({listed(names)})"
-                reading.report(path, number, expected, Phrase(f"{len(cells)}"))
-    if not names:
+    names, rows = cells_of_table(path, reading, Dialect(delimiter))
+    return ((number, dict(zip(names, cells, strict=True))) for number, cells in rows)
+
+
+def cells_of_table(path: Path, reading: Reading, dialect: Dialect) -> tuple[list[str], Generator[CellsRow]]:
+    """The names of the columns, and numbered rows of as many cells; a row of another width is a problem."""
+    records = _records(path, reading, dialect)
+    first = next((record for record in records if any(record[1])), None)  # lines above a table may be empty
+    if first is None:
         raise FormatError(path, 1, expected="a header that names the columns", found=Phrase("an empty file"))
+    given = ["", *first[1]] if dialect.row_names else first[1]
+    names = different([name.strip() for name in given] if dialect.has_header else [""] * len(given))
+    return names, _of_width(path, reading, names, records if dialect.has_header else chain([first], records))
 
 
-def _records(path: Path, reading: Reading, delimiter: str) -> Generator[tuple[int, list[str]]]:
+def different(names: Sequence[str]) -> list[str]:
+    """Names of columns, none empty and none twice: `column 3` for a missing one, `text 2` for a second `text`."""
+    found: list[str] = []
+    for place, name in enumerate(names, 1):
+        known, count = name or f"column {place}", 1
+        while known in found:
+            count += 1
+            known = f"{name or f'column {place}'} {count}"
+        found.append(known)
+    return found
+
+
+def _of_width(path: Path, reading: Reading, names: Sequence[str], records: Iterable[CellsRow]) -> Generator[CellsRow]:
+    width = len(names)
+    for record in records:
+        if len(record[1]) == width and record[1][0]:
+            yield record
+        elif (cells := _fitted(path, reading, names, record)) is not None:
+            yield record[0], cells
+
+
+def _fitted(path: Path, reading: Reading, names: Sequence[str], record: CellsRow) -> list[str] | None:
+    """The cells of a row, as many as there are names; None for an empty row, and after a problem."""
+    width, (number, cells) = len(names), record
+    if not any(cells):
+        return None
+    if len(cells) == width or (len(cells) > width and not any(cells[width:])):  # a delimiter at the end of each line
+        return cells[:width]
+    reading.report(path, number, f"{width} columns ({listed(names)})", Phrase(f"{len(cells)}"))
+    return None
+
+
+def _records(path: Path, reading: Reading, dialect: Dialect) -> Iterator[CellsRow]:
     """The cells of each record with its first line; an unreadable record is a problem and left out.
 
-    A quote that is never closed would swallow the rest of the file: only its own line is left out, and reading goes on
-    with the next. Lines are fed to the parser one at a time, so that we know which ones a record consists of.
+    Python's csv module reads the file directly until something is wrong, and then line by line from there, so that we
+    know which lines a record consists of.
     """
     # A field may be a whole book. The limit is global, so it is only ever raised.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
-    numbered = enumerate(byte_lines(path, reading), 1)
+    number, whole = dialect.skip, False
+    with closing(_text(path, reading)) as text, suppress(csv.Error, UnicodeDecodeError, *CUT):
+        for _ in range(dialect.skip):
+            text.readline()
+        reader = csv.reader(_bounded(text), strict=True, **dialect.options())
+        for cells in reader:
+            if cells:
+                yield number + 1, cells
+            number = dialect.skip + reader.line_num
+        whole = True
+    if not whole:
+        yield from _careful_records(path, reading, dialect, number)
+
+
+def _text(path: Path, reading: Reading) -> io.TextIOWrapper:
+    """The file as text, without a byte order mark; a line ends in a line feed."""
+    file = open_bytes(path, reading)
+    with suppress(*CUT):  # a damage is told when the rows are read
+        if file.peek(len(MARK))[: len(MARK)] == MARK:
+            file.read(len(MARK))
+    return io.TextIOWrapper(file, reading.codec, newline="\n")
+
+
+def _careful_records(
+    path: Path, reading: Reading, dialect: Dialect, after: int, *, header: bool = True
+) -> Generator[CellsRow]:
+    """The records after that many lines, read line by line; `header` tells that the first one is still to come.
+
+    A quote that is never closed would swallow the rest of the file: only its own line is left out, and reading goes on
+    with the next.
+    """
+    numbered = islice(enumerate(byte_lines(path, reading), 1), after, None)
     again: list[tuple[int, bytes]] = []
     taken: list[tuple[int, bytes]] = []
     wrong: list[FormatError] = []
-    problems = Problems()  # a missing header is always an error
+    problems = Problems() if header and after == dialect.skip else reading.problems  # a missing header is an error
 
     def lines() -> Iterator[str]:
         while (line := again.pop() if again else next(numbered, None)) is not None:
             taken.append(line)
             try:
-                yield line[1].decode(reading.encoding)
+                yield line[1].decode(reading.codec)
             except UnicodeDecodeError as error:
                 wrong.append(not_in_encoding(path, line[0], error, reading))
-                yield line[1].decode(reading.encoding, errors="replace")
+                yield line[1].decode(reading.codec, errors="replace")
 
-    records = csv.reader(lines(), delimiter=delimiter, strict=True)
+    records = csv.reader(lines(), strict=True, **dialect.options())
     while True:
         taken.clear()
         wrong.clear()
@@ -141,33 +302,13 @@ def _records(path: Path, reading: Reading, delimiter: str) -> Generator[tuple[in
             problems.add(FormatError(path, number, expected="a row of the table", found=found))
             if unclosed:
                 again.extend(reversed(taken[1:]))
-                records = csv.reader(lines(), delimiter=delimiter, strict=True)
+                records = csv.reader(lines(), strict=True, **dialect.options())
             continue
         if not wrong:
             problems = reading.problems if cells else problems
             yield taken[0][0], cells
         while wrong:
             problems.add(wrong.pop(0))
-
-
-def _columns_of_numbers(rows: Sequence[Mapping[str, str]], others: set[str | None]) -> list[str]:
-    """The columns in which most values are numbers; one with a value such as 007 holds codes, which stay text."""
-    columns = []
-    for name in rows[0]:
-        values = [value for row in rows if (value := row[name])]
-        numbers = sum(NUMBER.fullmatch(value) is not None for value in values)
-        if name not in others and 2 * numbers > len(values) and not any(CODE.fullmatch(value) for value in values):
-            columns.append(name)
-    return columns
-
-
-def _with_numbers(row: Row, numeric: Sequence[str]) -> Row:
-    number, values = row
-    for name in numeric:
-        if NUMBER.fullmatch(text := values[name]):
-            value = int(text) if text.lstrip("-").isdecimal() else float(text)
-            values[name] = value if math.isfinite(value) else text
-    return number, values
 
 
 def write_table(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], delimiter: str) -> None:

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
 
-from rankwell.collections.columns import ColumnChoice, Columns, choose_columns, listed, unfolded
+from rankwell.collections.columns import ColumnChoice, unfolded
 from rankwell.collections.format import DocumentFormat
+from rankwell.collections.formats.json_values import UNFOLDED, flat, is_nested
 from rankwell.collections.reading import Reading, byte_lines, decoded, output
+from rankwell.collections.tables import SAMPLE, Row, columns_of_table, documents_of_table, shape
 from rankwell.core import Document, FormatError, MissingExtraError, Phrase, RankwellError, atomic_write
 
-SAMPLE = 1000  # rows that a guess looks at
 BATCH = 4096
 
-Row = tuple[int, dict[str, Any]]
 T = TypeVar("T")
 
 
 def json_documents(path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
     """The documents of JSON lines, with columns chosen by the user or guessed from the first rows."""
     sample = list(islice(json_items(path, reading.unseen, lambda row, _: row), SAMPLE))
-    columns = choose_columns(sample, choice, str(path)) if sample else Columns(None, {})
-    return json_items(path, reading, columns.document)
+    nested = {name for row in sample for name, value in row.items() if is_nested(value)} - UNFOLDED
+    texts = {name for row in sample for name in nested & row.keys() if isinstance(row[name], str)}
+    kept = UNFOLDED | texts  # an object where other rows have a text is a bad record
+    rows = [flat(row, kept) for row in sample] if nested else sample
+    columns = columns_of_table(path, rows, choice, reading, typed=True, details=["JSON lines"])
+    make = columns.document
+    return json_items(path, reading, (lambda row, number: make(flat(row, kept), number)) if nested else make)
 
 
 def json_items(path: Path, reading: Reading, make: Callable[[dict[str, Any], int], T]) -> Iterator[T]:
@@ -34,7 +39,7 @@ def json_items(path: Path, reading: Reading, make: Callable[[dict[str, Any], int
     A line that is no object, and an object for which `make` raises a ValueError, is a problem. One loop
     does it all, because this is where whole collections are read.
     """
-    loads = orjson.loads if reading.is_utf8 else lambda line: orjson.loads(line.decode(reading.encoding))
+    loads = orjson.loads if reading.is_utf8 else lambda line: orjson.loads(line.decode(reading.codec))
     place, count = reading.place, 0
     for number, line in enumerate(byte_lines(path, reading), 1):
         try:
@@ -50,23 +55,10 @@ def json_items(path: Path, reading: Reading, make: Callable[[dict[str, Any], int
         try:
             item = make(row, count)
         except ValueError as error:
-            reading.report(path, number, str(error), Phrase(_shape(row)))
+            reading.report(path, number, str(error), Phrase(shape(row)))
             continue
         place.line = number
         yield item
-
-
-def documents_of_rows(path: Path, rows: Iterable[Row], columns: Columns, reading: Reading) -> Iterator[Document]:
-    """The document of each row; a row without an id or with an invalid text is a problem."""
-    make, place = columns.document, reading.place
-    for count, (number, row) in enumerate(rows, 1):
-        try:
-            document = make(row, count)
-        except ValueError as error:
-            reading.report(path, number, str(error), Phrase(_shape(row)))
-            continue
-        place.line = number
-        yield document
 
 
 def flat_row(document: Document) -> dict[str, Any]:
@@ -91,12 +83,6 @@ def write_json_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
                 raise RankwellError(f"{path}: {name!r} cannot be written as JSON: {error}") from error
 
 
-def _shape(row: Mapping[str, Any]) -> str:
-    """A row's keys and types of values, for an error."""
-    kinds = {name: "empty" if value in ("", None) else type(value).__name__ for name, value in list(row.items())[:12]}
-    return listed([f"{name} ({kind})" for name, kind in kinds.items()]) if kinds else "an empty object"
-
-
 # `{"id": "d1", "title": "...", "year": 2020}` a line: id, fields, and the metadata, flat or under `metadata`.
 JSON_LINES = DocumentFormat(
     "jsonl",
@@ -108,10 +94,7 @@ JSON_LINES = DocumentFormat(
 
 
 def _read_parquet(path: Path, reading: Reading, choice: ColumnChoice) -> Iterator[Document]:
-    rows = _parquet_rows(path, reading)
-    sample = list(islice(rows, SAMPLE))
-    columns = choose_columns([row for _, row in sample], choice, str(path)) if sample else Columns(None, {})
-    return documents_of_rows(path, chain(sample, rows), columns, reading)
+    return documents_of_table(path, _parquet_rows(path, reading), choice, reading, typed=True, details=["Parquet"])
 
 
 def _parquet_rows(path: Path, reading: Reading) -> Iterator[Row]:

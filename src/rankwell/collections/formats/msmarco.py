@@ -10,6 +10,7 @@ from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.format import DocumentFormat, QueryFormat, RunFormat
 from rankwell.collections.formats.trec import is_whole
 from rankwell.collections.reading import Reading, first_lines, output, text_lines
+from rankwell.collections.roles import ADDRESS
 from rankwell.core import NOTHING, Document, Phrase, Queries, Query, RankwellError, Run, shown
 
 log = logging.getLogger(__name__)
@@ -53,6 +54,12 @@ def write_cells(path: Path, rows: Iterable[Sequence[str]], ids: int = 1) -> None
         log.warning("%s: tabs and line breaks in %d texts were written as spaces", path, changed)
 
 
+def _has_addresses(start: str) -> bool:
+    """Whether the second column has addresses, or nothing: other tables without a header have words there."""
+    cells = [cell for line in first_lines(start, 20) if (cell := line.split("\t")[1:2])]
+    return 2 * sum(not cell or ADDRESS.fullmatch(cell) is not None for (cell,) in cells) >= len(cells)
+
+
 def _documents(name: str, columns: tuple[str, ...]) -> DocumentFormat:
     """A table of documents whose columns are the id and these fields; `url` is metadata."""
 
@@ -76,7 +83,10 @@ def _documents(name: str, columns: tuple[str, ...]) -> DocumentFormat:
         if lost:
             log.warning("%s: %s has no column for %s", path, name, ", ".join(sorted(lost)))
 
-    return DocumentFormat(name, lambda _, start: table_starts(start, len(columns), ids=1), read, write, (".tsv",))
+    def recognises(_: Path, start: str) -> bool:
+        return table_starts(start, len(columns), ids=1) and ("url" not in columns or _has_addresses(start))
+
+    return DocumentFormat(name, recognises, read, write, (".tsv",))
 
 
 PASSAGES = _documents("msmarco-passage", ("pid", "text"))
@@ -120,7 +130,7 @@ def _ranked_rows(path: Path, reading: Reading) -> Iterator[tuple[str, str, float
             yield qid, docno, -float(rank)
 
 
-def _write_ranked(path: Path, run: Run) -> None:
+def _write_ranked(path: Path, run: Run, _: int | None) -> None:
     ranked = ((qid, enumerate(ranking, 1)) for qid, ranking in run.rankings())
     write_cells(path, ((qid, docno, str(rank)) for qid, ranking in ranked for rank, (docno, _) in ranking), ids=2)
 
@@ -159,7 +169,7 @@ def _read_candidates(path: Path, reading: Reading) -> Run:
     return Run.from_dict(places, tag="top1000", queries=Queries(queries.values()))
 
 
-def _write_candidates(path: Path, run: Run) -> None:
+def _write_candidates(path: Path, run: Run, _: int | None) -> None:
     queries, documents = run.queries, run.documents
     if queries is None or documents is None:
         raise RankwellError(f"{path}: msmarco-top1000 holds texts: this run has none, write it as trec or msmarco")

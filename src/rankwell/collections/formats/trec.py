@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from rankwell.collections.columns import TEXTS, ColumnChoice
+from rankwell.collections.column_names import TEXTS
+from rankwell.collections.columns import ColumnChoice
 from rankwell.collections.format import DocumentFormat, QrelsFormat, QueryFormat
+from rankwell.collections.formats.trec_ids import MARK, IdColumns, restored
 from rankwell.collections.reading import Reading, first_lines, output, text_lines, whole_text
 from rankwell.collections.safe_xml import NOT_IN_XML, elements
 from rankwell.core import NOTHING, Document, Judgment, Judgments, Phrase, Query, RankwellError
@@ -36,18 +38,21 @@ def _read_qrels(path: Path, reading: Reading) -> Iterator[Judgment]:
         if not parts or parts[0].startswith("#"):
             continue
         if len(parts) == COLUMNS and is_whole(parts[3]):
+            if parts[1].endswith(MARK):
+                parts[:3] = [restored(part.encode()).decode(errors="replace") for part in parts[:3]]
             yield Judgment(parts[0], parts[2], int(parts[3]))
         else:
             reading.report(path, number, "4 columns (qid iteration docno grade), the grade a whole number", line)
 
 
 def _write_qrels(path: Path, judgments: Judgments) -> None:
+    ids = IdColumns("0", path, judgments, blanks=any(" " in docno for _, docno, _ in judgments.rows()))
     with output(path) as file:
         for qid, docno, grade in judgments.rows():
-            file.write(f"{spaceless(qid, path, first=True)} 0 {spaceless(docno, path)} {grade}\n".encode())
+            file.write(f"{ids.line(qid, docno)} {grade}\n".encode())
 
 
-# `qid iteration docno grade` between white space; the iteration is not used, lines that start with # are comments.
+# `qid iteration docno grade` between white space; the iteration is not used (but see `trec_ids`). # starts a comment.
 QRELS = QrelsFormat("trec", _is_qrels, _read_qrels, _write_qrels, (".qrels", ".qrel", ".txt"))
 
 
@@ -60,13 +65,6 @@ def first_row(start: str) -> list[str]:
 def columns(line: str) -> list[str]:
     """The parts between ASCII white space, as in trec_eval: an id may hold another kind of space."""
     return line.split() if line.isascii() else [part.decode() for part in line.encode().split()]
-
-
-def spaceless(name: str, path: Path, *, first: bool = False) -> str:
-    """The id; an error where it has white space (or would make its line a comment)."""
-    if not name or min(name) <= " " or (first and name.startswith(("#", "\ufeff"))):
-        raise RankwellError(f"{path}: expected ids without white space and not starting with #, found {name!r}")
-    return name
 
 
 def is_whole(text: str) -> bool:

@@ -10,88 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwell.collections.format import RunFormat
-from rankwell.collections.formats.trec import first_row, is_whole, spaceless
+from rankwell.collections.formats.trec import first_row, is_whole
+from rankwell.collections.formats.trec_ids import MARK, IdColumns, check_name, restored
+from rankwell.collections.formats.trec_lines import BLOCK as LARGE_BLOCK
+from rankwell.collections.formats.trec_lines import ParsedLines, blocks_of, formatted, is_large, parse, repeated
+from rankwell.collections.formats.trec_numbers import MASKS, WORD, Bytes, Places, Words, decimals, word_view
 from rankwell.collections.reading import Reading, byte_blocks, byte_lines, in_utf8, output
 from rankwell.core import TEXT, Floats, Phrase, Run, Strings, shown
-
-Bytes = npt.NDArray[np.uint8]
-Places = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
-
-WORD = 8
-MASKS: Words = np.array([(1 << (8 * size)) - 1 for size in range(WORD + 1)], dtype=np.uint64)
-"""The first 0 to 8 bytes of a word."""
-
-MOST_DIGITS = 15  # integers of up to so many digits are exact in 64-bit floats
-POWERS = 10.0 ** np.arange(WORD + 1)
-MINUS = ord("-")
-ONE = np.uint64(1)
-# The same byte eight times.
-ONES, ZEROS, POINTS, NINES_TO_HIGH, HIGH = (
-    np.uint64(0x0101010101010101 * byte) for byte in (1, ord("0"), ord("."), 0x80 - 10, 0x80)
-)
-
-# For a number of so many bytes: how far it is from the end of a word, and zeros ("0") in its place.
-SHIFTS: Words = np.array([8 * min(WORD - size, WORD - 1) for size in range(WORD + 1)], dtype=np.uint64)
-SHIFTED_ZEROS: Words = ZEROS << SHIFTS
-
-
-def word_view(buffer: Bytes, beyond: int) -> Words:
-    """The eight bytes that start at each place of the buffer, as a number; `beyond` zeros follow its end."""
-    padded = np.concatenate((buffer, np.zeros(beyond, dtype=np.uint8)))
-    return np.ndarray((len(padded) - WORD + 1,), dtype="<u8", buffer=padded.data, strides=(1,))
-
-
-def decimals(buffer: Bytes, starts: Places, lengths: Places) -> npt.NDArray[np.float64] | None:
-    """The numbers at these places, each the nearest 64-bit float; None where one is not a plain decimal."""
-    ends = starts + lengths
-    negative = buffer[starts] == MINUS
-    starts = starts + negative
-    windows = word_view(buffer, WORD)
-    words = windows[starts]
-    points = _bytes_that_are(POINTS, words)
-    if not points.all():
-        return None
-    lowest = points & (~points + ONE)
-    before = (np.bitwise_count(lowest - ONE) >> 3).astype(np.int64)  # whole bytes below the lowest mark
-    after = ends - starts - before - 1
-    short = (before >= 1) & (after >= 1) & (after <= WORD) & (before + after <= MOST_DIGITS)
-    if not short.all():
-        return None
-    whole, parts = _digits(words, before), _digits(windows[starts + before + 1], after)
-    if whole is None or parts is None:
-        return None
-    scale = POWERS[after]
-    # A whole number below 2**53 divided by a power of ten below 10**22 is rounded once: the nearest float.
-    numbers: npt.NDArray[np.float64] = (whole * scale + parts) / scale
-    numbers[negative] *= -1
-    return numbers
-
-
-def _bytes_that_are(wanted: np.uint64, words: Words) -> Words:
-    """The high bit of each byte that is the wanted one; bits above the lowest mark may be wrong.
-
-    (Mycroft's test for a zero byte, 1987.)
-    """
-    different = words ^ wanted
-    return (different - ONES) & ~different & HIGH
-
-
-def _digits(words: Words, lengths: Places) -> npt.NDArray[np.float64] | None:
-    """The numbers that the first `lengths` bytes of each word spell; None where one of them is no digit.
-
-    The bytes are shifted to the end of the word, which drops what follows them and puts zeros before them, and then
-    added up in pairs, in fours and in eights (Lemire, "Quickly parsing eight digits", 2018).
-    """
-    digits = (words << SHIFTS[lengths]) - SHIFTED_ZEROS[lengths]
-    if (((digits + NINES_TO_HIGH) | digits) & HIGH).any():
-        return None
-    pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
-    low, high = np.uint64(0x000F424000000064), np.uint64(0x0000271000000001)
-    mask = np.uint64(0x000000FF000000FF)
-    eights = ((pairs & mask) * low + ((pairs >> np.uint64(16)) & mask) * high) >> np.uint64(32)
-    return eights.astype(np.float64)
-
+from rankwell.core.run_lines import cores, in_order
+from rankwell.core.text_column import TextColumn
 
 COLUMNS = 6
 EXPECTED = "6 columns (qid Q0 docno rank score tag)"
@@ -113,26 +40,100 @@ def _is_run(_: Path, start: str) -> bool:
 
 def _read(path: Path, reading: Reading) -> Run:
     """Read the run; its tag is that of the first line."""
+    if is_large(path) and (run := _read_large(path, reading)) is not None:
+        return run
     blocks: list[Rows] = []
     for first, raw in byte_blocks(path, reading, BLOCK):
-        block = in_utf8(path, first, raw, reading)
-        rows = parsed(block)
-        if rows is None:
-            rows = parsed(_regular(path, first, block, reading)) or []
+        rows = _any_rows(path, first, in_utf8(path, first, raw, reading), reading)
         reading.progress.advance(sum(len(part.scores) for part in rows))
         blocks += rows
     return _run(path, blocks, reading) if blocks else Run.from_dict({})
 
 
-def _write(path: Path, run: Run) -> None:
+def _any_rows(path: Path, first: int, block: bytes, reading: Reading) -> list[Rows]:
+    """The good rows of a block; the bad ones are problems."""
+    rows = parsed(block)
+    return parsed(_regular(path, first, block, reading)) or [] if rows is None else rows
+
+
+def _read_large(path: Path, reading: Reading) -> Run | None:
+    """The same with compiled loops; None where the file's encoding must be told first."""
+    whole = (in_utf8(path, first, raw, reading) for first, raw in byte_blocks(path, reading, LARGE_BLOCK))
+    pieces = blocks_of(path, reading)
+    guessed = pieces is not None
+    blocks: list[ParsedLines] = []
+    number = 1
+    for block, lines in in_order(
+        _parse_piece, pieces or (np.frombuffer(raw, np.uint8) for raw in whole), cores(reading.threads)
+    ):
+        plain = lines.is_ascii if lines else block.tobytes().isascii()
+        if guessed and not plain:
+            return None
+        if lines is None or not (plain or _is_utf8(block.tobytes())):
+            some = [_as_lines(rows) for rows in _any_rows(path, number, block.tobytes(), reading)]
+        else:
+            some = [lines]
+        blocks += some
+        number += int((block == NEWLINE).sum()) if lines is None else len(lines.scores)
+        reading.progress.advance(sum(len(part.scores) for part in some))
+    return _joined(path, blocks, reading) if blocks else Run.from_dict({})
+
+
+def _parse_piece(block: Bytes) -> tuple[Bytes, ParsedLines | None]:
+    return block, parse(block)
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _as_lines(rows: Rows) -> ParsedLines:
+    docnos = rows.docnos.tolist()
+    texts = docnos if rows.docnos.dtype.kind == "S" else [docno.encode() for docno in docnos]
+    return ParsedLines(*_changes(rows.qids), TextColumn.of(texts), rows.scores, rows.tag, is_ascii=False)
+
+
+def _joined(path: Path, blocks: list[ParsedLines], reading: Reading) -> Run:
+    """The run of these blocks, without repeated documents, which are problems."""
+    queries = _queries([(lines.qids, lines.sizes) for lines in blocks])
+    column, scores = TextColumn.joined(lines.docnos for lines in blocks), np.concatenate([b.scores for b in blocks])
+    tag, sizes = blocks[0].tag, np.array(queries.sizes)
+    blocks.clear()
+    order = None if queries.together else np.argsort(queries.codes, kind="stable")
+    if order is not None:
+        column, scores = column[order], scores[order]
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    doubles = repeated(offsets, column, reading.threads)
+    if len(doubles):
+        places = np.searchsorted(offsets, doubles, side="right") - 1
+        again = zip(places.tolist(), column[doubles].tolist(), strict=True)
+        _tell_doubles(path, [(queries.ids[place], docno) for place, docno in again], reading)
+        kept = np.ones(len(column), dtype=bool)
+        kept[doubles] = False
+        sizes -= np.bincount(places, minlength=len(sizes))
+        column, scores = column[kept], scores[kept]
+    return Run.from_columns(queries.ids, np.concatenate(([0], np.cumsum(sizes))), column, scores, tag=tag)
+
+
+def _write(path: Path, run: Run, threads: int | None) -> None:
     """Write ranks from 1, and scores with just enough digits to read back the same 32-bit number."""
-    tag = spaceless("_".join(run.tag.split()) or "rankwell", path).encode()
+    tag = check_name("_".join(run.tag.split()) or "rankwell", path)
+    spaceless = isinstance(run.docnos, TextColumn) and not run.docnos.has_blanks
+    ids = IdColumns("Q0", path, run.qids, blanks=not spaceless and bool((np.strings.find(run.docnos, " ") >= 0).any()))
     with output(path) as file:
+        blocks = formatted(run, "Q0", tag, threads) if ids.plain else None
+        for block in blocks or ():
+            file.write(block)
+        if blocks is not None:
+            return
         for qid, ranking in run.rankings():
-            spaceless(qid, path, first=True)
             scores = ranking.scores.astype(TEXT).tolist()
             for rank, (docno, score) in enumerate(zip(ranking.docnos.tolist(), scores, strict=True), 1):
-                file.write(f"{qid} Q0 {spaceless(docno, path)} {rank} {score} ".encode() + tag + b"\n")
+                file.write(f"{ids.line(qid, docno)} {rank} {score} {tag}\n".encode())
 
 
 # Six columns separated by spaces or tabs; lines that start with # are comments. Text after the tag is reserved by
@@ -187,7 +188,8 @@ def parsed(block: bytes) -> list[Rows] | None:
         first, second = parsed(block[:middle]), parsed(block[middle:])
         return None if first is None or second is None else first + second
     try:
-        rows = _rows(block, buffer, cells, block[ends[0, 4] + 1 : ends[0, 5]].decode())
+        marked = buffer[ends[:, 1] - 1] == ord(MARK)
+        rows = _rows(block, buffer, cells, block[ends[0, 4] + 1 : ends[0, 5]].decode(), marked)
     except ValueError:  # a score that is no number, or text that is no UTF-8
         return None
     return [rows] if np.isfinite(rows.scores).all() else None
@@ -201,11 +203,13 @@ def _is_tidy(kinds: Bytes, separators: Places) -> bool:
     return bool(in_place and known and separators[0] > 0 and (np.diff(separators) > 1).all())
 
 
-def _rows(block: bytes, buffer: Bytes, cells: list[Cells], tag: str) -> Rows:
+def _rows(block: bytes, buffer: Bytes, cells: list[Cells], tag: str, marked: npt.NDArray[np.bool_]) -> Rows:
     plain = block.isascii()
     if not plain:
         block.decode()
     qids, docnos = (_cut(buffer, *column) for column in cells[:2])
+    if marked.any():
+        qids, docnos, plain = _restored(qids, marked), _restored(docnos, marked), False
     scores = decimals(buffer, *cells[2])
     if scores is None:
         scores = _cut(buffer, *cells[2]).astype(np.float64)
@@ -225,6 +229,13 @@ def _cut(buffer: Bytes, starts: Places, lengths: Places) -> npt.NDArray[np.bytes
     return cells.view(f"S{WORD * words}").ravel()
 
 
+def _restored(column: npt.NDArray[np.bytes_], marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bytes_]:
+    """A column with the ids that the marked lines stand for."""
+    names = [restored(name) if mark else name for name, mark in zip(column.tolist(), marked.tolist(), strict=True)]
+    b"".join(names).decode()
+    return np.array(names, dtype=column.dtype)
+
+
 def _hashed(column: npt.NDArray[np.bytes_]) -> Words:
     """A 64-bit hash of each cell that does not depend on the width of the column (a word of zeros adds nothing)."""
     words = column.view("<u8").reshape(len(column), -1)
@@ -236,7 +247,7 @@ def _hashed(column: npt.NDArray[np.bytes_]) -> Words:
 
 
 def _run(path: Path, blocks: list[Rows], reading: Reading) -> Run:
-    queries = _queries([rows.qids for rows in blocks])
+    queries = _queries([_changes(rows.qids) for rows in blocks])
     wide = any(rows.docnos.dtype == TEXT for rows in blocks)
     docnos: Strings = np.concatenate([rows.docnos.astype(TEXT) if wide else rows.docnos for rows in blocks])
     scores = np.concatenate([rows.scores for rows in blocks])
@@ -254,18 +265,22 @@ def _run(path: Path, blocks: list[Rows], reading: Reading) -> Run:
     return Run.from_columns(queries.ids, np.cumsum([0, *queries.sizes]), docnos, scores, tag=blocks[0].tag)
 
 
-def _queries(columns: list[npt.NDArray[np.bytes_]]) -> _Queries:
+def _changes(column: npt.NDArray[np.bytes_]) -> tuple[list[bytes], list[int]]:
+    """The places where the query id changes: the id, and the number of its rows."""
+    words = column.view("<u8").reshape(len(column), -1)  # compared as numbers, which is quicker than as text
+    changes = np.concatenate(([0], np.flatnonzero((words[1:] != words[:-1]).any(axis=1)) + 1, [len(column)]))
+    return column[changes[:-1]].tolist(), np.diff(changes).tolist()
+
+
+def _queries(blocks: list[tuple[list[bytes], list[int]]]) -> _Queries:
     """Codes for the query ids, by first appearance; Python handles only the places where the id changes."""
     codes: dict[bytes, int] = {}
     sizes: list[int] = []
     parts, last, together = [], -1, True
-    for column in columns:
-        words = column.view("<u8").reshape(len(column), -1)  # compared as numbers, which is quicker than as text
-        changes = np.concatenate(([0], np.flatnonzero((words[1:] != words[:-1]).any(axis=1)) + 1, [len(column)]))
-        spans = np.diff(changes)
-        names = [codes.setdefault(name, len(codes)) for name in column[changes[:-1]].tolist()]
+    for column, spans in blocks:
+        names = [codes.setdefault(name, len(codes)) for name in column]
         sizes += [0] * (len(codes) - len(sizes))
-        for code, size in zip(names, spans.tolist(), strict=True):
+        for code, size in zip(names, spans, strict=True):
             together &= code == last or sizes[code] == 0
             sizes[code] += size
             last = code
@@ -306,6 +321,8 @@ def _tell_doubles(path: Path, doubles: list[tuple[str, str]], reading: Reading) 
     for number, line in enumerate(byte_lines(path, reading.unseen), 1):
         parts = in_utf8(path, number, line, reading.unseen).split()
         pair = (parts[0], parts[2]) if _mistake(parts) is None else (b"", b"")
+        if pair[0] and parts[1].endswith(MARK.encode()):
+            pair = (restored(pair[0]), restored(pair[1]))
         if pair in seen:
             again = Phrase(f"{shown(pair[1])} a second time")
             reading.report(path, number, f"each document once for query {shown(pair[0])}", again)
