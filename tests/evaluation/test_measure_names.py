@@ -89,10 +89,6 @@ def test_equal_measures_are_one_key() -> None:
         ("nGCD@10", 'measure: expected a measure such as nDCG@10 (did you mean nDCG?), found "nGCD@10"'),
         ("zzz", 'measure: expected a measure such as nDCG@10, AP, RR@10, P@10 or R@100, found "zzz"'),
         ("P", 'measure: expected a value for cutoff, as in P@10, found "P"'),
-        (
-            "MatchRatio",
-            'measure: expected a value for documents, as in MatchRatio(documents=420000), found "MatchRatio"',
-        ),
         ("IPrec", 'measure: expected a value for recall, as in IPrec@0.1, found "IPrec"'),
         ("P@ten", 'P, cutoff: expected a whole number, found "ten"'),
         ("P@2.5", "P, cutoff: expected a whole number, found 2.5"),

@@ -5,8 +5,9 @@ from math import log2
 import numpy as np
 import pytest
 
-from rankwell.core import Judgments, ParameterError, Run
+from rankwell.core import Document, Judgments, ParameterError, Run
 from rankwell.evaluation import MEASURES, evaluate, parse_measure
+from rankwell.evaluation.comparison import warnings
 
 LABELS = {"1": 1, "2": 1, "3": 0, "4": 1, "5": 0, "6": 0, "7": 1, "8": 0, "9": 0, "10": 0}
 
@@ -95,6 +96,19 @@ def test_judged_and_unjudged_shares_of_the_top() -> None:
     assert value("Unjudged@10", grades, ranking) == pytest.approx(0.2)
     assert value("NumUnjudged@2", grades, ranking) == 1
     assert value("NumUnjudged", grades, ranking) == 2
+
+
+def test_match_ratio_takes_the_size_of_the_runs_collection_and_says_where_the_run_was_cut() -> None:
+    texts = {f"d{number}": Document(f"d{number}", {"text": "fever"}) for number in range(40)}
+    cut = dict.fromkeys(list(texts)[:10], 1.0)
+    run = Run.from_dict({"1": cut, "2": cut}, documents=texts)
+    judgments = Judgments([("1", "d1", 1), ("2", "d2", 1)])
+    found = evaluate(judgments, {"bm25": run}, "MatchRatio")
+    assert found["bm25"].mean("MatchRatio") == 0.25
+    said, *_ = warnings(found)
+    assert said.startswith("MatchRatio of bm25: 2 queries return exactly 10 documents: the run was cut there (rank -k)")
+    with pytest.raises(ParameterError, match="--collection"):
+        evaluate(judgments, Run.from_dict({"1": {"d1": 1.0}}), "MatchRatio")
 
 
 def test_match_ratio_is_the_share_of_the_collection() -> None:

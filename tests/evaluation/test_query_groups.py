@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwell.core import ParameterError, Queries
-from rankwell.evaluation.query_groups import AnswerType, by_answer_type, by_length, words
+from rankwell.core import Judgments, ParameterError, Queries, RankwellError
+from rankwell.evaluation.query_groups import AnswerType, by_answer_type, by_length, by_relevant, read_groups, words
 
 TEXTS = {
     "1": "fever",
@@ -77,3 +79,31 @@ def test_bins_that_do_not_rise_are_refused(starts: tuple[int, ...]) -> None:
 def test_no_groups_are_refused() -> None:
     with pytest.raises(ParameterError, match="quantiles: expected a number of groups, at least 1, found 0"):
         by_length(TEXTS, quantiles=0)
+
+
+def test_queries_are_grouped_by_the_number_of_relevant_documents() -> None:
+    counts = {"a": 0, "b": 1, "c": 2, "d": 4, "e": 60}
+    grades = {qid: {"n": 0, **{f"d{n}": 1 for n in range(count)}} for qid, count in counts.items()}
+    expected = {"none relevant": ("a",), "1 relevant": ("b",), "2-4 relevant": ("c", "d"), "50+ relevant": ("e",)}
+    assert by_relevant(Judgments.from_dict(grades), counts) == expected
+
+
+def test_groups_are_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "groups.tsv"
+    path.write_text("# topics\nq1\tsmall animals\n\nq2, plants\nq3 small animals\n")
+    assert read_groups(path) == {"small animals": ("q1", "q3"), "plants": ("q2",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("q1\n", ":1: expected a query id and the name of its group"),
+        ("q1 a\nq1 b\n", ":2: expected each query once"),
+        ("# nothing\n", "expected lines of a query id and the name of its group, found none"),
+    ],
+)
+def test_mistakes_in_a_file_of_groups_have_their_place(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "groups.tsv"
+    path.write_text(text)
+    with pytest.raises(RankwellError, match=message):
+        read_groups(path)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rankwell.core import Judgments, Run
 from rankwell.evaluation import classify, evaluate, join
+from rankwell.evaluation.comparison import warnings
 from rankwell.evaluation.judged import Judged
 from rankwell.evaluation.run_analysis import Confusion, auc, roc_curve, score_distribution
 
@@ -46,6 +47,18 @@ def test_auc_is_over_all_pairs_or_within_queries() -> None:
     assert result.mean("AUC(by='query')") == 1.0
     assert result.array("AUC")[:2].tolist() == [1.0, 1.0]
     assert np.isnan(result.array("AUC")[2])
+
+
+def test_auc_counts_judged_documents_that_the_run_lacks_as_ranked_last() -> None:
+    judgments = Judgments([("q", "a", 1), ("q", "b", 0), ("q", "lost", 1), ("q", "gone", 0), ("q", "away", 0)])
+    run = Run.from_dict({"q": {"a": 2.0, "b": 1.0, "x": 0.5}})
+    found = evaluate(judgments, {"run": run}, ["AUC", "AUC(by='query')", "AUC(missing='leave-out')"])["run"]
+    whole = metrics.roc_auc_score([1, 0, 1, 0, 0], [2.0, 1.0, -9.0, -9.0, -9.0])
+    assert found.mean("AUC") == found.mean("AUC(by='query')") == pytest.approx(whole)
+    assert found.mean("AUC(missing='leave-out')") == 1.0
+    said = list(warnings({"run": found}))
+    assert any("3 of 5 judged documents are not in the run and count as ranked last" in one for one in said)
+    assert any("is about the returned documents alone" in one for one in said)
 
 
 def test_auc_of_one_kind_only_is_not_a_number() -> None:

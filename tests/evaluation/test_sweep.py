@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankwell.core import Judgments, RankwellError, Run
 from rankwell.evaluation import depth_sweep, evaluate, sweep
-from rankwell.evaluation.comparison import parse_depths, parse_points, reranked_to
+from rankwell.evaluation.sweeps import parse_depths, parse_points, reranked_to
 
 DOCUMENTS = [f"d{number}" for number in range(12)]
 Scores = st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(-3, 3).map(float), min_size=1)

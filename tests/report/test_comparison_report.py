@@ -113,8 +113,17 @@ def test_the_page_has_every_picture_that_was_promised(page: str) -> None:
     assert outline.seen.count("table") == 4  # means, one of the differences by each measure, grades
     # differences, first relevant, grades, ROC, two score pictures, by length, by answer type
     assert outline.seen.count("figure") == 8
-    for words in ("By query length", "By answer type", "ROC over judged documents", "Rank of the first relevant"):
+    roc = "ROC over returned documents that are judged"
+    for words in ("By query length", "By answer type", roc, "Rank of the first relevant"):
         assert words in page
+
+
+def test_the_page_has_all_pairs_of_three_runs_and_the_bounds_of_differences() -> None:
+    judgments, runs = world()
+    three = {**runs, "c": runs["a"]}
+    page = comparison_page(compare(judgments, three, ["P@10"], unjudged="bounds")).html()
+    assert "All pairs, 95% intervals" in page
+    assert "What judging could do to the differences to a" in page
 
 
 def test_the_same_comparison_gives_the_same_page(page: str) -> None:
@@ -142,7 +151,7 @@ def test_a_page_of_measures_without_values_for_every_query_is_still_a_page(measu
     texts = {f"q{q}": "who was first" for q in range(15)}
     page = comparison_page(compare(*world(), measures), texts=texts).html()
     assert ">nan<" not in page
-    assert "ROC over judged documents" in page
+    assert "ROC over returned documents that are judged" in page
 
 
 def test_measures_of_queries_without_relevant_documents_have_no_value_in_the_table() -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from rankwell.evaluation.comparison import Comparison, Sweep, compare, depth_sweep, sweep
-from rankwell.evaluation.evaluation import Evaluation, evaluate, unjudged_documents
+from rankwell.evaluation.comparison import Comparison, compare
+from rankwell.evaluation.evaluation import Evaluation, Evaluations, evaluate, unjudged_documents
 from rankwell.evaluation.judged import join
 from rankwell.evaluation.measures import MEASURES, parse_measure
 from rankwell.evaluation.measures.measure import Measure
 from rankwell.evaluation.run_analysis import classify, rank_movement, top_grades
+from rankwell.evaluation.sweeps import Sweep, depth_sweep, sweep
 
 __all__ = [
     "MEASURES",
     "Comparison",
     "Evaluation",
+    "Evaluations",
     "Measure",
     "Sweep",
     "classify",

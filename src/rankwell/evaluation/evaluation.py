@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from rankwell.core import Integers, Judgments, ParameterError, Phrase, Run, atomic_write
+from rankwell.core import Integers, Judgments, ParameterError, Phrase, RankwellError, Run, Shown, atomic_write
+from rankwell.core.records import SPELLINGS, column, frame
+from rankwell.evaluation.given import as_judgments, as_runs
 from rankwell.evaluation.judged import Judged, Pool, Values, check_depth, join
 from rankwell.evaluation.measures import Asked, Effect, Measure, parse_measure, parse_measures
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # By name: the list that measures see. "zero": unjudged documents keep their places and count as not relevant, also for
 # the value beside "bounds". "remove": they leave the list, and those below move up (Sakai, "Alternatives to Bpref",
@@ -60,7 +66,7 @@ def _ends(measure: Measure, judged: Judged) -> tuple[Values, Values]:
     if measure.effect is Effect.NONE or measure.judged_only:
         return measure(judged), measure(judged)
     least = getattr(measure, "rel", None) or 1
-    possible = _at_best(judged, measure.depth, max(least, int(judged.pool.grade.max(initial=1))))
+    possible = if_all_had(judged, measure.depth, max(least, int(judged.pool.grade.max(initial=1))))
     if measure.effect is Effect.RAISES:
         return measure(judged), measure(possible)
     worst = measure(replace(judged, pool=possible.pool))
@@ -70,7 +76,7 @@ def _ends(measure: Measure, judged: Judged) -> tuple[Values, Values]:
     return worst, np.where(no_ideal, 1.0, best)
 
 
-def _at_best(judged: Judged, depth: int | None, grade: int) -> Judged:
+def if_all_had(judged: Judged, depth: int | None, grade: int) -> Judged:
     """The list as if every unjudged document down to this rank had been judged to have this grade."""
     query, rank = _open(judged, depth)
     grades = np.full(len(query), grade, dtype=np.int64)
@@ -102,6 +108,8 @@ def unjudged_documents(judgments: Judgments, runs: Iterable[Run], depth: int = 1
     """For every judged query, the documents in the top `depth` of any run that have no judgment yet.
 
     The order is that of the best rank in any run, so that the most useful judgments come first.
+
+    >>> unjudged_documents(judgments, [run, other], depth=10)
     """
     check_depth(depth)
     best: dict[str, dict[str, int]] = {}
@@ -154,13 +162,16 @@ def _quoted(source: Path | str, study: Path) -> str:
 
 
 SHOWN = 10
+USUAL = ("nDCG@10", "RR@10", "AP")
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Shown):
     """The result of evaluating a run: a value for every measure and query, and the number of unjudged documents.
 
     Queries are those of the judgments, in their order; one that the run lacks counts with the measure's worst value.
+
+    >>> evaluate(judgments, run, ["nDCG@10", "AP"]).per_query("AP")
     """
 
     qids: tuple[str, ...]
@@ -175,6 +186,35 @@ class Evaluation:
     open_share: float = 0.0  # the share of documents without judgment at these ranks
     without_relevant: int = 0  # queries without a known relevant document
     bounds: Mapping[Measure, Bounds] = field(default_factory=dict)  # with unjudged="bounds" only
+    caveats: Mapping[Measure, str] = field(default_factory=dict)  # what must be known of a value
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{measure} {self.means[measure]:.4f}" for measure in self.measures)
+        return f"Evaluation({means}; {self.queries} queries)"
+
+    def to_frame(self) -> pd.DataFrame:
+        """A data frame with a row for each query: the column qid, and one for each measure."""
+        return frame({"qid": list(self.qids), **{str(measure): self.array(measure) for measure in self.measures}})
+
+    @classmethod
+    def from_frame(cls, table: pd.DataFrame) -> Evaluation:
+        """Create from values by query, also of other programs: the column qid (or query_id), and one for each measure.
+
+        What only judgments can tell (unjudged documents, missing queries) is not known then.
+
+        >>> Evaluation.from_frame(evaluate(judgments, run, ["nDCG@10", "AP"]).to_frame()).mean("AP")
+        """
+        qids = tuple(column(table, "qid").astype(str).tolist())
+        if len(set(qids)) < len(qids):
+            twice = Counter(qids).most_common(1)[0][0]
+            raise RankwellError(f"data frame: expected each query once, found {twice!r} again")
+        names = [name for name in table.columns if name not in SPELLINGS["qid"]]
+        values = {parse_measure(str(name)): _numbers(table, name) for name in names}
+        pooled = next((measure for measure in values if not measure.is_mean), None)
+        if pooled is not None:
+            raise RankwellError(f"data frame: expected measures that are means over queries, found {pooled}")
+        means = {of: float(np.nanmean(each)) if np.isfinite(each).any() else np.nan for of, each in values.items()}
+        return cls(qids, values, means, "zero", (), (), 0, 0)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -217,22 +257,41 @@ class Evaluation:
         return wanted
 
 
+def _numbers(table: pd.DataFrame, name: Any) -> Values:
+    try:
+        return np.asarray(table[name], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise RankwellError(f"data frame: expected numbers in the column {name}, found {error}") from error
+
+
+class Evaluations(Shown, dict[str, Evaluation]):
+    """The evaluations of several runs, by name."""
+
+    def __repr__(self) -> str:
+        return f"Evaluations({', '.join(self)})"
+
+
 @overload
-def evaluate(judgments: Judgments, run: Run, measures: Asked, *, unjudged: str = "zero") -> Evaluation: ...
+def evaluate(judgments: Judgments, run: Run, measures: Asked = USUAL, *, unjudged: str = "zero") -> Evaluation: ...
 @overload
 def evaluate(
-    judgments: Judgments, run: Mapping[str, Run], measures: Asked, *, unjudged: str = "zero"
-) -> dict[str, Evaluation]: ...
+    judgments: Judgments, run: Mapping[str, Run], measures: Asked = USUAL, *, unjudged: str = "zero"
+) -> Evaluations: ...
 def evaluate(
-    judgments: Judgments, run: Run | Mapping[str, Run], measures: Asked, *, unjudged: str = "zero"
-) -> Evaluation | dict[str, Evaluation]:
-    """Evaluate a run, or several by name. `unjudged`: treatment of unjudged documents (zero, remove, bounds)."""
+    judgments: Judgments, run: Run | Mapping[str, Run], measures: Asked = USUAL, *, unjudged: str = "zero"
+) -> Evaluation | Evaluations:
+    """Evaluate a run, or several by name. `unjudged`: treatment of unjudged documents (zero, remove, bounds).
+
+    >>> print(evaluate(judgments, run, ["nDCG@10", "RR@10"]))
+    """
+    judgments, run = as_judgments(judgments), as_runs(run)
     if unjudged not in POLICIES:
         raise ParameterError("unjudged", expected=" or ".join(POLICIES), found=unjudged)
     wanted, pool = parse_measures(measures), Pool.of(judgments)
     if isinstance(run, Run):
         return measure_judged(join(judgments, run, pool), wanted, unjudged)
-    return {name: measure_judged(join(judgments, one, pool, name), wanted, unjudged) for name, one in run.items()}
+    named = {name: measure_judged(join(judgments, one, pool, name), wanted, unjudged) for name, one in run.items()}
+    return Evaluations(named)
 
 
 def measure_judged(judged: Judged, measures: tuple[Measure, ...], unjudged: str = "zero") -> Evaluation:
@@ -257,4 +316,5 @@ def measure_judged(judged: Judged, measures: tuple[Measure, ...], unjudged: str 
         open_share=int(np.sum(judged.unjudged(looked_at))) / returned if returned else 0.0,
         without_relevant=int(np.sum(judged.pool.relevant() == 0)),
         bounds={one: bounds(one, judged) for one in measures if unjudged == "bounds" and one.has_bounds},
+        caveats={one: said for one in measures if (said := one.caveat(judged))},
     )

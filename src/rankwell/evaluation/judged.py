@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from rankwell.core import Floats, Integers, Judgments, ParameterError, RankwellError, Run, Strings
+from rankwell.core.run_lines import kernels, parts, worth_loading
+from rankwell.core.text_column import TextColumn
 
 Values = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -96,6 +100,7 @@ class Judged:
     retrieved: Integers  # of each query: how many documents the run returned
     missing: tuple[str, ...] = ()  # queries with judgments that are not in the run
     unknown: tuple[str, ...] = ()  # queries of the run without judgments
+    documents: Sized | None = None  # of the collection, where the run knows it
 
     def relevant(self, rel: int = 1, depth: int | None = None) -> Mask:
         """The hits of at least this grade, down to this rank."""
@@ -161,31 +166,65 @@ def join(judgments: Judgments, run: Run, pool: Pool | None = None, name: str | N
             f"run {name or run.tag!r}: expected a query in common with the judgments, "
             f"found {_some(run.qids)} in the run and {_some(qids)} in the judgments"
         )
-    retrieved = np.zeros(len(qids), dtype=np.int64)
-    places: list[int] = []
+    first, last = np.array([spans.get(qid, (0, 0)) for qid in qids], dtype=np.int64).reshape(-1, 2).T
+    pool = pool or Pool.of(judgments)
+    large = isinstance(run.docnos, TextColumn) and worth_loading(len(run))
+    query, at, grade = _look_up(judgments, run) if large else _compare(judgments, run.docnos, first, last)
+    return Judged(
+        qids=qids,
+        pool=pool,
+        query=query,
+        rank=at - first[query] + 1,
+        grade=grade,
+        score=run.scores[at],
+        retrieved=last - first,
+        missing=tuple(qid for qid in qids if qid not in spans),
+        unknown=tuple(qid for qid in run.qids if qid not in judgments),
+        documents=run.documents,
+    )
+
+
+Hits = tuple[Integers, Integers, Integers]  # query, row in the run, grade
+
+
+def _compare(judgments: Judgments, docnos: Strings, first: Integers, last: Integers) -> Hits:
+    """The judged documents of each query's rows, as strings."""
     hits: list[int] = []
     grades: list[int] = []
-    for place, (qid, of_query) in enumerate(judgments.items()):
-        start, end = spans.get(qid, (0, 0))
-        retrieved[place] = end - start
-        judged = _find(run.docnos[start:end], of_query) if end > start else []
+    places: list[int] = []
+    for of_query, start, end in zip(judgments.values(), first.tolist(), last.tolist(), strict=True):
+        judged = _find(docnos[start:end], of_query) if end > start else []
         hits.extend(start + at for at, _ in judged)
         grades.extend(grade for _, grade in judged)
         places.append(len(judged))
-    query = np.repeat(np.arange(len(qids), dtype=np.int64), places)
-    at = np.array(hits, dtype=np.int64)
-    starts = np.array([spans.get(qid, (0, 0))[0] for qid in qids], dtype=np.int64)
-    return Judged(
-        qids=qids,
-        pool=pool or Pool.of(judgments),
-        query=query,
-        rank=at - starts[query] + 1,
-        grade=np.array(grades, dtype=np.int64),
-        score=run.scores[at],
-        retrieved=retrieved,
-        missing=tuple(qid for qid in qids if qid not in spans),
-        unknown=tuple(qid for qid in run.qids if qid not in judgments),
-    )
+    query = np.repeat(np.arange(len(places), dtype=np.int64), places)
+    return query, np.array(hits, dtype=np.int64), np.array(grades, dtype=np.int64)
+
+
+def _look_up(judgments: Judgments, run: Run) -> Hits:
+    """The same with compiled loops over the bytes of the ids, some queries at a time."""
+    column = cast("TextColumn", run.docnos)
+    judged = TextColumn.of([docno.encode() for of_query in judgments.values() for docno in of_query])
+    grades = np.array([grade for of_query in judgments.values() for grade in of_query.values()], dtype=np.int64)
+    ends = np.array([0, *accumulate(len(of_query) for of_query in judgments.values())], dtype=np.int64)
+    places = {qid: place for place, qid in enumerate(judgments)}
+    # Queries without judgments look up nothing.
+    own = np.array([places.get(qid, len(places)) for qid in run.qids], dtype=np.int64)
+    begins, finishes = np.append(ends[:-1], 0)[own], np.append(ends[1:], 0)[own]
+    texts = judged.data, *judged.spans(0, len(judged))
+    rows, numbers = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for first, last in parts(run.offsets):
+        start, end = int(run.offsets[first]), int(run.offsets[last])
+        found = np.full(end - start, -1, dtype=np.int64)
+        lines = run.offsets[first : last + 1] - start, column.data, *column.spans(start, end)
+        kernels().mark_judged(*lines, begins[first:last], finishes[first:last], *texts, found)
+        hits = np.flatnonzero(found >= 0)
+        rows.append(hits + start)
+        numbers.append(found[hits])
+    at, number = np.concatenate(rows), np.concatenate(numbers)
+    query = np.searchsorted(ends, number, side="right") - 1
+    order = np.lexsort((at, query))
+    return query[order], at[order], grades[number[order]]
 
 
 def _find(docnos: Strings, grades: Mapping[str, int]) -> list[tuple[int, int]]:
@@ -219,9 +258,7 @@ def leave_out_own(
         raise ParameterError("own documents", expected=" or ".join(OWN), found=how)
     if how == "keep" or not any(_are_documents(judgments, run) or how == "drop" for run in runs.values()):
         return dict(runs), None
-    said = (
-        "documents with their query's own id are left out, because queries are documents here (--own keep keeps them)"
-    )
+    said = "documents with their query's own id are left out, because queries are documents here"
     return {name: run.without_own() for name, run in runs.items()}, said
 
 

@@ -1,4 +1,4 @@
-"""Groups of queries by length or by answer type, for results by group.
+"""Groups of queries by length, answer type, number of relevant documents, or a file, for results by group.
 
 The answer type of a question is one of the six coarse classes of Li and Roth, "Learning question classifiers" (COLING
 2002), or none, as for a yes or no. Three tables decide: `RULES` looks at the wording, and the first rule that fits
@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from rankwell.core import FormatError, ParameterError, RankwellError
+from rankwell.core import FormatError, Judgments, ParameterError, RankwellError
 
 
 class AnswerType(StrEnum):
@@ -191,16 +191,8 @@ def answer_types(
 def read_answer_types(path: Path | str) -> dict[str, AnswerType | None]:
     """Classes by query id from a file: an id and a class a line, "-" for none; empty lines and # are skipped."""
     types: dict[str, AnswerType | None] = {}
-    try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise RankwellError(f"{path}: expected a text file of query ids and answer types, found {error}") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in _lines(path, "answer types"):
         columns = line.replace(",", " ").split()
-        if not columns or columns[0].startswith("#"):
-            continue
         name = columns[-1].upper()
         if len(columns) != 2 or (name != "-" and name not in AnswerType.__members__):  # noqa: PLR2004 -- two columns
             known = ", ".join(AnswerType)
@@ -211,12 +203,29 @@ def read_answer_types(path: Path | str) -> dict[str, AnswerType | None]:
     return types
 
 
+def _lines(path: Path | str, what: str) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a text file of query ids; empty lines and those that begin with # are skipped."""
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise RankwellError(f"{path}: expected a text file of query ids and {what}, found {error}") from error
+    return (
+        (number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")
+    )
+
+
 Groups = dict[str, tuple[str, ...]]
 
 LENGTHS = (1, 3, 5, 8)
 """The shortest query of each bin: 1-2, 3-4, 5-7, 8+ words. Keywords, short phrases, sentences, long ones."""
 
+RELEVANT = (1, 2, 5, 10, 50)
+"""The least number of relevant documents of each bin: 1, 2-4, 5-9, 10-49, 50+."""
+
 NO_WORDS = "no words"
+NONE_RELEVANT = "none relevant"
 UNCLASSIFIED = "unclassified"
 
 
@@ -237,10 +246,30 @@ def by_length(texts: Mapping[str, str], *, starts: Sequence[int] = LENGTHS, quan
         starts = _quantile_starts([length for length in lengths.values() if length], quantiles)
     elif not starts or any(first >= second for first, second in pairwise([0, *starts])):
         raise ParameterError("starts", expected="numbers of words, rising, from 1", found=tuple(starts))
-    groups = {NO_WORDS: tuple(qid for qid, length in lengths.items() if length == 0)}
-    for first, after in pairwise([1, *starts[1:], math.inf]):  # from 1, so that no query is lost
-        groups[_name(first, after)] = tuple(qid for qid, length in lengths.items() if first <= length < after)
-    return _without_empty(groups)
+    return _binned(lengths, starts, NO_WORDS, ("word", "words"))
+
+
+def by_relevant(judgments: Judgments, qids: Iterable[str], rel: int = 1) -> Groups:
+    """Query ids by the number of relevant documents in the judgments, under names such as "2-4 relevant"."""
+    known = {qid: len(judgments.relevant(qid, rel)) for qid in qids}
+    return _binned(known, RELEVANT, NONE_RELEVANT, ("relevant", "relevant"))
+
+
+def read_groups(path: Path | str) -> Groups:
+    """Query ids by group from a file, in its order: an id and a group a line; empty lines and # are skipped."""
+    groups: dict[str, list[str]] = {}
+    seen: set[str] = set()
+    for number, line in _lines(path, "groups"):
+        columns = [column.strip() for column in re.split(r"[\t,]|\s+", line.strip(), maxsplit=1)]
+        if len(columns) != 2 or not all(columns):  # noqa: PLR2004 -- two columns
+            raise FormatError(path, number, expected="a query id and the name of its group", found=line)
+        if columns[0] in seen:
+            raise FormatError(path, number, expected="each query once", found=columns[0])
+        seen.add(columns[0])
+        groups.setdefault(columns[1], []).append(columns[0])
+    if not groups:
+        raise RankwellError(f"{path}: expected lines of a query id and the name of its group, found none")
+    return {name: tuple(qids) for name, qids in groups.items()}
 
 
 def by_answer_type(texts: Mapping[str, str], overrides: Mapping[str, AnswerType | None] | None = None) -> Groups:
@@ -260,12 +289,20 @@ def _quantile_starts(lengths: Sequence[int], quantiles: int) -> list[int]:
     return sorted({ordered[place] for place in places if place < len(ordered)})
 
 
-def _name(first: float, after: float) -> str:
+def _binned(counts: Mapping[str, int], starts: Sequence[int], none: str, noun: tuple[str, str]) -> Groups:
+    """Query ids by their counts in bins, those of 0 first; bins without a query are left out."""
+    groups = {none: tuple(qid for qid, count in counts.items() if count == 0)}
+    for first, after in pairwise([1, *starts[1:], math.inf]):  # from 1, so that no query is lost
+        groups[_name(first, after, noun)] = tuple(qid for qid, count in counts.items() if first <= count < after)
+    return _without_empty(groups)
+
+
+def _name(first: float, after: float, noun: tuple[str, str]) -> str:
     """The name of a bin: "1-2 words", "1 word", "8+ words"."""
     if math.isinf(after):
-        return f"{first}+ words"
+        return f"{first}+ {noun[1]}"
     last = int(after) - 1
-    return f"{first}-{last} words" if last > first else f"{first} word{'s' if first > 1 else ''}"
+    return f"{first}-{last} {noun[1]}" if last > first else f"{first} {noun[first > 1]}"
 
 
 def _without_empty(groups: Groups) -> Groups:

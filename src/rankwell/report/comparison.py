@@ -6,19 +6,23 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from rankwell.core import Judgments, Run
 from rankwell.evaluation.comparison import Comparison
 from rankwell.evaluation.evaluation import Evaluation
 from rankwell.evaluation.judged import Values
 from rankwell.evaluation.measures import MFR, Measure
-from rankwell.evaluation.query_groups import AnswerType, Groups, by_answer_type, by_length
+from rankwell.evaluation.query_groups import AnswerType, Groups, by_answer_type, by_length, by_relevant
 from rankwell.evaluation.run_analysis import auc, roc_curve, score_distribution, top_grades
 from rankwell.evaluation.significance import mark
-from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart, Text
+from rankwell.report.html import Heading, Link, Note, Page, Part, PicturePart, TablePart, Text
 from rankwell.report.pictures import Line, Picture, bars, differences, lines, spread, stacked_bars
 from rankwell.report.table import Cell, Column, Marked, Table, cell_text
+from rankwell.report.workbench import Workbench
 
 FIRST_RANKS = (1, 2, 3, 5, 10, 20, 50, 100)  # the last rank of each group of first relevant documents
 ROC_POINTS = 200
+TWO = 2  # runs, of which there is one pair
+EACH_QUERY = "each-query"  # the name of a heading
 
 
 def difference_pictures(comparison: Comparison) -> list[Picture]:
@@ -89,7 +93,7 @@ def roc_picture(comparison: Comparison, rel: int = 1) -> Picture | None:
             x, y = curve.false_positives[shown].tolist(), curve.true_positives[shown].tolist()
             curves.append(Line(f"{run}, AUC {area:.3f}", x, y))
     chance = Line("chance", [0.0, 1.0], [0.0, 1.0])
-    title, x_name = "ROC over judged documents", "not relevant found"
+    title, x_name = "ROC over returned documents that are judged", "not relevant found"
     return lines([*curves, chance], title=title, x=x_name, y="relevant found") if curves else None
 
 
@@ -131,7 +135,12 @@ RUN = (
 # Support: the judged share of the top 10, the unjudged documents in it, and the number of queries.
 SUPPORT = (Column("judged@10", digits=2), Column("unjudged"), Column("queries"))
 BOUNDS = (*_words("measure"), *_figures("worst case", "unjudged as not relevant", "best case"))
-ENDS = _figures("worst case", "best case")
+ENDS = (*_figures("worst case", "best case", "diff. lowest", "diff. highest"), Column("turned by"))
+PAIR = (
+    *_words("measure", "run", "against"),
+    *_figures("difference", "diff. from", "diff. to", "p"),
+    *(Column("mark", "left"), *_figures("Tukey p"), Column("wins/ties/losses", "left")),
+)
 TREATED = {"zero": "", "remove": "; unjudged documents removed", "bounds": "; unjudged documents not relevant"}
 
 
@@ -139,9 +148,9 @@ def comparison_table(comparison: Comparison, marks: str = "stars") -> Table:
     """A row for every measure and run: mean, difference to the baseline, intervals, p-value, wins and losses."""
     bounded = bool(comparison.evaluations[comparison.baseline].bounds)
     rows = [
-        [str(measure), *_row(comparison, measure, run, marks), *_ends(evaluation, measure, bounded=bounded)]
+        [str(measure), *_row(comparison, measure, run, marks), *(_ends(comparison, run, measure) if bounded else ())]
         for measure in comparison.measures
-        for run, evaluation in comparison.evaluations.items()
+        for run in comparison.evaluations
     ]
     return Table(_title(comparison), [*_words("measure"), *RUN, *(ENDS if bounded else ())], rows)
 
@@ -223,8 +232,36 @@ def per_query_table(evaluations: Mapping[str, Evaluation]) -> Table:
     return Table(f"Per query{TREATED[next(iter(evaluations.values())).unjudged]}", columns, rows)
 
 
-def _ends(evaluation: Evaluation, measure: Measure, *, bounded: bool) -> tuple[Cell, ...]:
-    return evaluation.mean_bounds(measure) if measure in evaluation.bounds else (None, None) if bounded else ()
+def _ends(comparison: Comparison, run: str, measure: Measure) -> tuple[Cell, ...]:
+    """Bounds of the mean, and of the difference with the number of judgments that would turn its sign."""
+    evaluation, joint = comparison.evaluations[run], comparison.joint.get((run, measure))
+    own = evaluation.mean_bounds(measure) if measure in evaluation.bounds else (None, None)
+    if joint is None:
+        return (*own, None, None, None)
+    return (*own, joint.mean_low, joint.mean_high, len(joint.turning) or None)
+
+
+def joint_table(comparison: Comparison) -> Table:
+    """Bounds of each difference to the baseline, and the number of judgments that would turn its sign."""
+    columns = [*_words("run", "measure"), *_figures("difference", "lowest", "highest"), Column("turned by")]
+    rows: list[list[Cell]] = []
+    for (run, measure), both in comparison.joint.items():
+        ends = "exact" if both.exact else "may not be reached"
+        figures = (both.difference, both.mean_low, both.mean_high, len(both.turning) or None)
+        rows.append([run, str(measure), *figures, ends])
+    title = f"What judging could do to the differences to {comparison.baseline}"
+    return Table(title, [*columns, *_words("ends")], rows)
+
+
+def pairs_table(comparison: Comparison, marks: str = "stars") -> Table:
+    """A row for each pair of runs; both p-values are corrected for all pairs."""
+    rows: list[list[Cell]] = []
+    for pair in comparison.pairs():
+        found = pair.found
+        record = f"{found.wins}/{found.ties}/{found.losses}"
+        figures = (found.mean, *found.interval, pair.corrected_p, mark(marks).of(pair.corrected_p), pair.tukey_p)
+        rows.append([str(pair.measure), pair.second, pair.first, *figures, record])
+    return Table(f"All pairs, {comparison.test.level:.0%} intervals", PAIR, rows)
 
 
 def _title(comparison: Comparison) -> str:
@@ -268,24 +305,67 @@ def comparison_page(
     answer_types: Mapping[str, AnswerType | None] | None = None,
     marks: str = "stars",
     command: str | None = None,
+    workbench: Workbench | None = None,
 ) -> Page:
-    """The page. `texts` are the queries' texts, for results by length and answer type; `answer_types` overrides."""
+    """The page. `texts` are the queries' texts, for results by length and answer type; `answer_types` overrides.
+
+    With `workbench` (see `query_workbench`) the page ends with each query, and both rankings of it.
+    """
     others = [run for run in comparison.evaluations if run != comparison.baseline]
     title = f"{', '.join(others)} against {comparison.baseline}" if others else comparison.baseline
     parts: list[Part] = [
         *_verdict(comparison, marks),
         Heading("Query by query"),
         *map(PicturePart, difference_pictures(comparison)),
+        *(_of_judgments(comparison) if comparison.judged else []),  # none where it was made from a data frame
+    ]
+    if texts:
+        parts += _by_group(comparison, texts, answer_types)
+    if workbench is not None and workbench.others:
+        parts = [Link("To each query: what changed, and both rankings", EACH_QUERY), *parts]
+        parts += [Heading("Each query", name=EACH_QUERY), workbench]
+    return Page(title, parts, command)
+
+
+def _of_judgments(comparison: Comparison) -> list[Part]:
+    roc = roc_picture(comparison)
+    return [
         PicturePart(first_relevant(comparison)),
         Heading("Scores and grades"),
         TablePart(grades_table(comparison)),
         PicturePart(grades_on_top(comparison)),
-        *([PicturePart(roc)] if (roc := roc_picture(comparison)) else []),
+        *([PicturePart(roc)] if roc else []),
         *map(PicturePart, score_pictures(comparison)),
     ]
+
+
+def query_workbench(
+    comparison: Comparison,
+    judgments: Judgments,
+    runs: Mapping[str, Run],
+    *,
+    texts: Mapping[str, str] | None = None,
+    answer_types: Mapping[str, AnswerType | None] | None = None,
+    groups: Groups | None = None,
+) -> Workbench | None:
+    """The queries one by one, for `comparison_page`; None where no measure has a value for each query.
+
+    `judgments` and `runs` are those that were compared, `groups` are groups of queries of your own.
+    """
+    measure, qids = shown_measure(comparison), comparison.evaluations[comparison.baseline].qids
+    if measure is None:
+        return None
+    rel = int(getattr(measure, "rel", 1))
+    ways = {"By relevant documents": by_relevant(judgments, qids, rel)}
+    if groups:
+        ways = {"By your groups": groups, **ways}
     if texts:
-        parts += _by_group(comparison, texts, answer_types)
-    return Page(title, parts, command)
+        ways |= _groupings({qid: text for qid, text in texts.items() if qid in set(qids)}, answer_types)
+    return Workbench(comparison, judgments, runs, measure, texts or {}, groups=ways)
+
+
+def _groupings(texts: Mapping[str, str], answer_types: Mapping[str, AnswerType | None] | None) -> dict[str, Groups]:
+    return {"By query length": by_length(texts), "By answer type": by_answer_type(texts, answer_types)}
 
 
 def _verdict(comparison: Comparison, marks: str) -> list[Part]:
@@ -301,7 +381,9 @@ def _verdict(comparison: Comparison, marks: str) -> list[Part]:
         Text(said),
         *map(Note, comparison.warnings()),
         *map(TablePart, measure_tables(comparison, marks)),
+        *([TablePart(pairs_table(comparison, marks))] if len(comparison.evaluations) > TWO else []),
         *([TablePart(bounds_table(comparison.evaluations))] if evaluation.bounds else []),
+        *([TablePart(joint_table(comparison))] if comparison.joint else []),
     ]
 
 
@@ -313,6 +395,6 @@ def _by_group(
     if measure is None:
         return []
     judged = {qid: text for qid, text in texts.items() if qid in qids}
-    both = {"By query length": by_length(judged), "By answer type": by_answer_type(judged, answer_types)}
+    both = _groupings(judged, answer_types)
     drawn = [group_picture(comparison, measure, groups, title) for title, groups in both.items() if groups]
     return [Heading("Kinds of queries"), *map(PicturePart, drawn)]

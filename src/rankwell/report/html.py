@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from itertools import groupby
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rankwell import __version__
 from rankwell.core import ParameterError
@@ -25,16 +27,45 @@ class Part(Protocol):
         ...
 
 
+@runtime_checkable
+class Scripted(Part, Protocol):
+    """A part that brings a script and a style of its own; it is of use without them."""
+
+    @property
+    def script(self) -> str:
+        """JavaScript, which runs when the page is there."""
+        ...
+
+    @property
+    def style(self) -> str:
+        """CSS."""
+        ...
+
+
 @dataclass(frozen=True)
 class Heading:
-    """A heading below the page's title: level 2, or deeper below another heading."""
+    """A heading below the page's title: level 2, or deeper below another heading; `name` is for links to it."""
 
     text: str
     level: int = 2
+    name: str | None = None
 
     def html(self) -> str:
         """As `<h2>` and so on."""
-        return f"<h{self.level}>{_escaped(self.text)}</h{self.level}>"
+        name = f' id="{escape(self.name)}"' if self.name else ""
+        return f"<h{self.level}{name}>{_escaped(self.text)}</h{self.level}>"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link to a heading of the same page, by its name."""
+
+    text: str
+    name: str
+
+    def html(self) -> str:
+        """As a paragraph."""
+        return f'<p><a href="#{escape(self.name)}">{_escaped(self.text)}</a></p>'
 
 
 @dataclass(frozen=True)
@@ -111,11 +142,16 @@ def _side(align: str) -> str:
     return " class=r" if align == "right" else ""
 
 
+def _allowed(script: str) -> str:
+    """A script by its hash, for the policy: no other runs."""
+    return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
+
+
 def _escaped(text: str) -> str:
     return escape(visible(text))
 
 
-# The page loads and runs nothing, whatever a title or a document id holds.
+# The page loads nothing and runs nothing but its parts' own scripts, whatever a title or a document id holds.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 FRAME = """<!DOCTYPE html>
@@ -137,7 +173,7 @@ FRAME = """<!DOCTYPE html>
 <footer>
 {footer}
 </footer>
-</body>
+{scripts}</body>
 </html>
 """
 
@@ -164,13 +200,16 @@ class Page:
     def html(self) -> str:
         """The page as text; the same parts always give the same text."""
         command = f" with <code>{escape(visible(self.command))}</code>" if self.command else ""
+        scripted = {part.script: part.style for part in self.parts if isinstance(part, Scripted)}
+        allowed = f"; script-src {' '.join(map(_allowed, scripted))}" if scripted else ""
         return FRAME.format(
             lang=escape(self.lang),
-            policy=escape(POLICY),
+            policy=escape(POLICY + allowed),
             version=escape(self.version),
             title=escape(visible(self.title)),
             # Text has a contrast of at least 7 : 1 to its background, in light and dark mode.
-            style=(files("rankwell.report") / "page.css").read_text(encoding="utf-8"),
+            style="".join([(files("rankwell.report") / "page.css").read_text(encoding="utf-8"), *scripted.values()]),
+            scripts="".join(f"<script>{script}</script>\n" for script in scripted),
             content="\n".join(self._content()),
             footer=f"<p>Made by Rankwell {escape(self.version)}{command}</p>",
         )

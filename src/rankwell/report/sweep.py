@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankwell.evaluation.comparison import BASELINE, Sweep
 from rankwell.evaluation.measures import Measure, parse_measure
 from rankwell.evaluation.significance import mark
+from rankwell.evaluation.sweeps import BASELINE, Sweep
 from rankwell.report.comparison import DIGITS
 from rankwell.report.html import Heading, Note, Page, Part, PicturePart, TablePart
 from rankwell.report.pictures import Line, Picture, lines

@@ -107,7 +107,7 @@ def _is_missing(cell: Cell) -> bool:
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
-def _unmarked(row: Sequence[Cell]) -> Iterator[Cell]:
+def unmarked(row: Sequence[Cell]) -> Iterator[Cell]:
     """The cells of a row for programs: numbers without their marks, and in full."""
     return (cell.value if isinstance(cell, Marked) else cell for cell in row)
 
@@ -136,7 +136,7 @@ def csv_text(table: Table) -> str:
     writer = csv.writer(out)
     writer.writerow(column.name for column in table.columns)
     for row in table.rows:
-        writer.writerow("" if _is_missing(cell) else cell for cell in _unmarked(row))
+        writer.writerow("" if _is_missing(cell) else cell for cell in unmarked(row))
     return out.getvalue()
 
 
@@ -144,7 +144,7 @@ def json_text(table: Table) -> str:
     """A list of objects: numbers in full, null for unknown values, since JSON has no NaN."""
     names = [column.name for column in table.columns]
     rows = (
-        (None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in _unmarked(row))
+        (None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in unmarked(row))
         for row in table.rows
     )
     objects = [dict(zip(names, row, strict=True)) for row in rows]
@@ -176,11 +176,17 @@ _LATEX = re.compile("|".join(map(re.escape, ESCAPES)))
 def latex(table: Table) -> str:
     r"""A `table` environment with its caption; needs \usepackage{booktabs}."""
     alignment = "".join(column.align[0] for column in table.columns)
-    header, *rows = (" & ".join(row) + r" \\" for row in table.texts(_latex))
+    return latex_table(table.texts(latex_text), alignment, caption=latex_text(table.title))
+
+
+def latex_table(texts: Sequence[Sequence[str]], alignment: str, *, caption: str, label: str | None = None) -> str:
+    """A `table` environment of a header and rows, all of which are LaTeX already."""
+    header, *rows = (" & ".join(row) + r" \\" for row in texts)
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{_latex(table.title)}}}",
+        rf"\caption{{{caption}}}",
+        *([rf"\label{{{label}}}"] if label else []),
         rf"\begin{{tabular}}{{{alignment}}}",
         r"\toprule",
         header,
@@ -193,7 +199,7 @@ def latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _latex(text: str) -> str:
+def latex_text(text: str) -> str:
     """Text escaped for LaTeX; `--` does not become a dash."""
     escaped = _LATEX.sub(lambda match: ESCAPES[match[0]], one_line(text))
     return re.sub("-(?=-)", "-{}", escaped)

@@ -34,7 +34,7 @@ def test_few_or_equal_values(method: str) -> None:
 
 
 def test_unknown_methods_and_levels_are_refused() -> None:
-    with pytest.raises(ParameterError, match='method: expected bootstrap or t, found "z"'):
+    with pytest.raises(ParameterError, match='method: expected bca or bootstrap or t, found "z"'):
         confidence_interval([0.1, 0.2], method="z")
     with pytest.raises(ParameterError, match=r"level: expected a number between 0 and 1, such as 0\.95, found 95"):
         confidence_interval([0.1, 0.2], level=95)

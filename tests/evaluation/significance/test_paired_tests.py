@@ -108,10 +108,12 @@ def test_the_given_arrays_are_left_alone() -> None:
 
 
 def test_tests_are_found_by_name() -> None:
-    assert list(TESTS) == ["t", "randomization", "bootstrap"]
+    assert list(TESTS) == ["t", "randomization", "bootstrap", "wilcoxon"]
     assert paired_test("randomization", seed=3) == TESTS["randomization"](seed=3)
-    with pytest.raises(ParameterError, match='test: expected t or randomization or bootstrap, found "wilcoxon"'):
-        paired_test("wilcoxon")
+    with pytest.raises(
+        ParameterError, match='test: expected t or randomization or bootstrap or wilcoxon, found "sign"'
+    ):
+        paired_test("sign")
 
 
 @pytest.mark.parametrize("parameters", [{"level": 95}, {"level": 0}, {"tolerance": -1}, {"tolerance": math.nan}])

@@ -62,15 +62,23 @@ ALIASES = MappingProxyType(
         "unj": "Unjudged",
     }
 )
-Asked = str | Measure | Iterable[str | Measure]
+Asked = str | Measure | Iterable[str | Measure]  # a measure may also be one of the library ir_measures
 _KINDS = {kind.name.lower(): kind for kind in MEASURES}
 _ALIASES = {alias.lower(): text for alias, text in ALIASES.items()}
 
 
 def parse_measure(text: str | Measure) -> Measure:
-    """The measure of that name, such as `nDCG@10`, `P(rel=2)@5` or trec_eval's `ndcg_cut_10`."""
+    """The measure of that name, such as `nDCG@10`, `P(rel=2)@5` or trec_eval's `ndcg_cut_10`; or one of ir_measures.
+
+    >>> str(parse_measure("ndcg_cut_10"))
+    'nDCG@10'
+    """
     if isinstance(text, Measure):
         return text
+    if _of_ir_measures(text):
+        text = str(text)
+    if not isinstance(text, str):
+        raise ParameterError("measure", expected="a name such as nDCG@10 or P(rel=2)@5", found=text)
     name, given, at = _parts(text)
     standing_for = _ALIASES.get(name.lower())
     if standing_for is not None:
@@ -86,8 +94,13 @@ def parse_measure(text: str | Measure) -> Measure:
 
 def parse_measures(asked: Asked) -> tuple[Measure, ...]:
     """One measure or several, each once."""
-    several = (asked,) if isinstance(asked, (str, Measure)) else asked
+    several: Any = (asked,) if isinstance(asked, (str, Measure)) or _of_ir_measures(asked) else asked
     return tuple(dict.fromkeys(map(parse_measure, several)))
+
+
+def _of_ir_measures(asked: object) -> bool:
+    """Whether it is a measure of the library ir_measures, whose names are in our grammar."""
+    return type(asked).__module__.startswith("ir_measures.")
 
 
 def _parts(text: str) -> tuple[str, dict[str, Any], Any]:
@@ -147,7 +160,7 @@ def _made(kind: type[Measure], given: dict[str, Any], text: str) -> Measure:
     return kind(**given)
 
 
-_EXAMPLES = {"recall": "IPrec@0.1", "documents": "MatchRatio(documents=420000)"}
+_EXAMPLES = {"recall": "IPrec@0.1"}
 _TYPES: dict[str, tuple[str, tuple[type, ...]]] = {  # of parameters: what is expected, and the types of values
     "int": ("a whole number", (int,)),
     "int | None": ("a whole number", (int, type(None))),

@@ -67,6 +67,10 @@ class Measure(ABC):
         """One number for the run: the mean over queries, unless the measure says otherwise."""
         return float(values.mean())
 
+    def caveat(self, judged: Judged) -> str | None:  # noqa: ARG002 -- most measures have none
+        """What a reader of this run's value must know, or None."""
+        return None
+
     @property
     def depth(self) -> int | None:
         """The lowest rank that the measure uses; None: the whole list."""

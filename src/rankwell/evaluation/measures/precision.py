@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from rankwell.core.errors import ParameterError
+from rankwell.core.errors import ParameterError, Phrase
 from rankwell.evaluation.judged import Judged, Values, share
 from rankwell.evaluation.measures.measure import Effect, Measure
 
@@ -98,22 +98,45 @@ class IPrec(Measure):
         return judged.highest(enough, judged.running(relevant)[enough] / judged.rank[enough])
 
 
+ROUND = 10  # runs are cut at multiples of this
+
+
 class MatchRatio(Measure):
     """The share of the collection that a run returned. Lower means less work for the stages behind, not better results.
 
-    MatchRatio(documents=N) = returned / N
+    MatchRatio = returned / N
 
-    It needs the size of the collection, and a run that holds every matched document (no cut at 1,000).
+    N is the size of the index that the run was made with, or `documents`: a run from a file does not know its index.
+    The run must hold every matched document.
     """
 
     name = "MatchRatio"
     higher_is_better = False
     effect = Effect.NONE
 
-    documents: int
+    documents: int | None = None
 
     def _per_query(self, judged: Judged) -> Values:
-        return judged.returned(None) / self.documents
+        return judged.returned(None) / self._size(judged)
+
+    def _size(self, judged: Judged) -> int:
+        size = self.documents or len(judged.documents or ())
+        if not size:
+            expected = "the number of documents, as in MatchRatio(documents=420000), or the option --collection"
+            raise ParameterError(
+                self.name, expected=expected, found=Phrase("a run from a file, which does not know it")
+            )
+        return size
+
+    def caveat(self, judged: Judged) -> str | None:
+        """Says where several queries return the same round number of documents, because the run was cut there."""
+        most = int(judged.retrieved.max(initial=0))
+        cut = int((judged.retrieved == most).sum())
+        if cut < 2 or most % ROUND or most >= self._size(judged):  # noqa: PLR2004 -- one may be chance
+            return None
+        return (
+            f"{cut} queries return exactly {most:,} documents: the run was cut there (rank -k), so the ratio is too low"
+        )
 
 
 class SetP(Measure):

@@ -16,10 +16,12 @@ from rankwell.evaluation.significance.paired import (
     t_interval,
     too_few_queries,
 )
-from rankwell.evaluation.significance.resampling import TESTS, confidence_interval, paired_test
+from rankwell.evaluation.significance.resampling import INTERVALS, TESTS, confidence_interval, paired_test, seeded_test
+from rankwell.evaluation.significance.tukey import tukey_hsd
 
 __all__ = [
     "CORRECTIONS",
+    "INTERVALS",
     "MARKS",
     "TESTS",
     "Interval",
@@ -30,7 +32,9 @@ __all__ = [
     "correct",
     "mark",
     "paired_test",
+    "seeded_test",
     "stars",
     "t_interval",
     "too_few_queries",
+    "tukey_hsd",
 ]

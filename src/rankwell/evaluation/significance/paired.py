@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -136,8 +137,17 @@ class PairedTest(ABC):
         self, values: npt.ArrayLike, baseline: npt.ArrayLike, *, higher_is_better: bool = True
     ) -> PairedDifference:
         """Compare two systems by their values query by query; `higher_is_better` decides what counts as a win."""
-        by_query = differences(values, baseline, self.tolerance)
-        finding = self._find(by_query)
+        return self.many([(values, baseline)], higher_is_better=higher_is_better)[0]
+
+    def many(
+        self, pairs: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]], *, higher_is_better: bool = True
+    ) -> list[PairedDifference]:
+        """Several comparisons: values and baseline of each. A test that draws may use a sample for all of them."""
+        tables = [differences(values, baseline, self.tolerance) for values, baseline in pairs]
+        found = zip(tables, self._find_all(tables), strict=True)
+        return [self._difference(by_query, finding, higher_is_better=higher_is_better) for by_query, finding in found]
+
+    def _difference(self, by_query: Values, finding: Finding, *, higher_is_better: bool) -> PairedDifference:
         mean, sd = moments(by_query)
         above, below = int((by_query > 0).sum()), int((by_query < 0).sum())
         return PairedDifference(
@@ -154,6 +164,9 @@ class PairedTest(ABC):
             permutations=finding.permutations,
             seed=finding.seed,
         )
+
+    def _find_all(self, tables: Sequence[Values]) -> list[Finding]:
+        return [self._find(by_query) for by_query in tables]
 
     @abstractmethod
     def _find(self, by_query: Values) -> Finding:

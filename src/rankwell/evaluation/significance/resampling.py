@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -14,6 +16,7 @@ import numpy.typing as npt
 from rankwell.core import ParameterError
 from rankwell.evaluation.significance import paired
 from rankwell.evaluation.significance.paired import Finding, Interval, PairedTest, TTest, Values
+from rankwell.evaluation.significance.wilcoxon import Wilcoxon
 
 # Sums and means of the same differences in another order may differ in the last bits; they are still as extreme.
 SAME = 1e-12
@@ -34,6 +37,23 @@ class DrawingTest(PairedTest):
             expected = f"a number of {self.drawn}, at least 1"
             raise ParameterError("permutations", expected=expected, found=self.permutations)
 
+    def _find_all(self, tables: Sequence[Values]) -> list[Finding]:
+        """Each sample is drawn once for all comparisons where that is worth it; sums may differ in their last bits."""
+        sizes = {len(by_query) for by_query in tables}
+        if len(tables) < SEVERAL or len(sizes) > 1 or max(sizes) * self.permutations < MANY_VALUES:
+            return super()._find_all(tables)
+        groups = (tables[start : start + TOGETHER] for start in range(0, len(tables), TOGETHER))
+        return [finding for group in groups for finding in self._find_together(np.array(group))]
+
+    @abstractmethod
+    def _find_together(self, table: Values) -> list[Finding]:
+        """The findings of a table with a row of differences for each comparison."""
+
+
+SEVERAL = 3  # comparisons that share their samples
+TOGETHER = 64  # comparisons at once, so that memory does not grow with their number
+MANY_VALUES = 10_000_000  # of one comparison; below that it takes a tenth of a second
+
 
 Patterns = npt.NDArray[np.uint8]
 
@@ -42,6 +62,7 @@ BYTES_A_WORD = 8
 BITS_A_WORD = 64
 # Bytes of patterns in a block, large enough to make the loop over columns cheap.
 BLOCK = 1 << 22
+SMALL_BLOCK = 1 << 18  # whose bits, as 64-bit numbers, take 16 MB times eight
 
 
 def all_patterns(queries: int, block: int = BLOCK) -> Iterator[Patterns]:
@@ -119,6 +140,24 @@ class Randomization(DrawingTest):
         blocks = all_patterns(len(by_query)) if exact else random_patterns(len(by_query), self.permutations, self.seed)
         parts = [(selected_sums(by_query, block), selected_counts(block)) for block in blocks]
         sums, counts = np.concatenate([s for s, _ in parts]), np.concatenate([c for _, c in parts]).astype(float)
+        return self._finding(by_query, sums, counts, exact=exact)
+
+    def _find_together(self, table: Values) -> list[Finding]:
+        """The bits of the patterns times the table, a block at a time."""
+        queries = table.shape[1]
+        if queries <= math.log2(self.permutations):
+            return [self._find(by_query) for by_query in table]
+        sums, counts, columns = [], [], np.ascontiguousarray(table.T)
+        for block in random_patterns(queries, self.permutations, self.seed, SMALL_BLOCK):
+            bits = np.unpackbits(block, axis=1, count=queries, bitorder="little")
+            sums.append(bits.astype(np.float64) @ columns)
+            counts.append(selected_counts(block))
+        by_run, sizes = np.concatenate(sums).T, np.concatenate(counts).astype(float)
+        return [
+            self._finding(own, np.array(of_run), sizes, exact=False) for own, of_run in zip(table, by_run, strict=True)
+        ]
+
+    def _finding(self, by_query: Values, sums: Values, counts: Values, *, exact: bool) -> Finding:
         total = float(by_query.sum())
         extreme = np.abs(total - 2 * sums) >= abs(total) - SAME * float(np.abs(by_query).sum())
         return Finding(
@@ -167,7 +206,19 @@ class Bootstrap(DrawingTest):
     def _find(self, by_query: Values) -> Finding:
         if len(by_query) < 2:  # noqa: PLR2004 -- one difference has no spread
             return Finding(1.0, paired.UNBOUNDED, self.permutations, self.seed)
-        means = bootstrap_means(by_query, self.permutations, self.seed)
+        return self._finding(by_query, bootstrap_means(by_query, self.permutations, self.seed))
+
+    def _find_together(self, table: Values) -> list[Finding]:
+        if table.shape[1] < 2:  # noqa: PLR2004 -- one difference has no spread
+            return [self._find(by_query) for by_query in table]
+        means = bootstrap_tables(table, self.permutations, self.seed)
+        equal = np.ptp(table, axis=1) == 0
+        return [
+            self._find(by_query) if same else self._finding(by_query, own)
+            for by_query, own, same in zip(table, means, equal.tolist(), strict=True)
+        ]
+
+    def _finding(self, by_query: Values, means: Values) -> Finding:
         mean, _ = paired.moments(by_query)
         extreme = np.abs(means - mean) >= abs(mean) - SAME * float(np.abs(by_query).mean())
         p = (int(extreme.sum()) + 1) / (self.permutations + 1)
@@ -195,8 +246,23 @@ def bootstrap_means(values: Values, samples: int, seed: int, block: int = VALUES
     for start in range(0, samples, rows):
         stop = min(start + rows, samples)
         drawn = generator.integers(0, len(values), size=(stop - start, len(values)), dtype=np.int32)
-        means[start:stop] = values[drawn].mean(axis=1)
+        means[start:stop] = values.take(drawn, mode="clip").mean(axis=1)
     return means
+
+
+def bootstrap_tables(table: Values, samples: int, seed: int, block: int = VALUES_AT_ONCE) -> Values:
+    """The same for several rows of values, from the same samples: how often each value is drawn, times the values."""
+    size, columns = table.shape[1], np.ascontiguousarray(table.T)
+    generator = np.random.default_rng(seed)
+    rows = max(1, block // size)
+    means = np.empty((samples, len(table)))
+    for start in range(0, samples, rows):
+        count = min(rows, samples - start)
+        drawn = generator.integers(0, size, size=(count, size), dtype=np.int32)
+        drawn += np.arange(0, count * size, size, dtype=np.int32)[:, np.newaxis]
+        times = np.bincount(drawn.ravel(), minlength=count * size).reshape(count, size)
+        means[start : start + count] = times.astype(np.float64) @ columns / size
+    return np.ascontiguousarray(means.T)
 
 
 def _percentiles(means: Values, level: float) -> Interval:
@@ -204,13 +270,43 @@ def _percentiles(means: Values, level: float) -> Interval:
     return Interval(float(low), float(high))
 
 
+def _bca_interval(values: Values, level: float, seed: int) -> Interval:
+    """The bias-corrected and accelerated interval of a mean (Efron, "Better bootstrap confidence intervals", 1987).
+
+    Percentiles of the bootstrap means, at Phi(z0 + (z0 + z) / (1 - a (z0 + z))) for z = -+ Phi^-1((1 + level) / 2).
+    z0 says how far the median of these means is from the mean, and a = sum d^3 / (6 (sum d^2)^1.5), with d the values
+    less their mean, how skew the values are. It never leaves the range of the values. Unbounded for fewer than two.
+    """
+    paired.check_level(level)
+    if len(values) < 2:  # noqa: PLR2004 -- one value has no spread
+        return paired.UNBOUNDED
+    mean, sd = paired.moments(values)
+    if sd == 0:
+        return Interval(mean, mean)
+    means = bootstrap_means(values, SAMPLES, seed)
+    close = SAME * float(np.abs(values).max())
+    below = float((means < mean - close).mean() + (np.abs(means - mean) <= close).mean() / 2)
+    normal = NormalDist()
+    bias = normal.inv_cdf(min(max(below, 1 / SAMPLES), 1 - 1 / SAMPLES))
+    away = values - mean
+    skew = float((away**3).sum()) / (6 * float((away**2).sum()) ** 1.5)
+    outer = (normal.inv_cdf((1 - level) / 2), normal.inv_cdf((1 + level) / 2))
+    ends = [normal.cdf(bias + (bias + z) / (1 - skew * (bias + z))) for z in outer]
+    low, high = np.quantile(means, sorted(ends))
+    return Interval(float(low), float(high))
+
+
 INTERVALS: Mapping[str, Callable[[Values, float, int], Interval]] = MappingProxyType(
-    {"bootstrap": _bootstrap_interval, "t": lambda values, level, _: paired.t_interval(values, level)}
+    {
+        "bca": _bca_interval,
+        "bootstrap": _bootstrap_interval,
+        "t": lambda values, level, _: paired.t_interval(values, level),
+    }
 )
 
 
 def confidence_interval(values: npt.ArrayLike, level: float = 0.95, *, method: str = "t", seed: int = 0) -> Interval:
-    """Confidence interval of a mean, by Student's t or by bootstrap percentiles.
+    """Confidence interval of a mean, by Student's t, by bootstrap percentiles, or by BCa, which follows the skewness.
 
     It speaks of the mean over all queries of this kind, as if these were a random sample of them. Unbounded for fewer
     than two values. Of two systems on the same queries compare the interval of their difference (`PairedTest`), not
@@ -222,7 +318,7 @@ def confidence_interval(values: npt.ArrayLike, level: float = 0.95, *, method: s
 
 
 TESTS: Mapping[str, type[PairedTest]] = MappingProxyType(
-    {test.name: test for test in (TTest, Randomization, Bootstrap)}
+    {test.name: test for test in (TTest, Randomization, Bootstrap, Wilcoxon)}
 )
 
 
@@ -231,3 +327,8 @@ def paired_test(name: str, **parameters: Any) -> PairedTest:
     if name not in TESTS:
         raise ParameterError("test", expected=" or ".join(TESTS), found=name)
     return TESTS[name](**parameters)
+
+
+def seeded_test(name: str, seed: int) -> PairedTest:
+    """The test of that name, with the seed where it draws."""
+    return paired_test(name, **({"seed": seed} if issubclass(TESTS.get(name, TTest), DrawingTest) else {}))

@@ -122,6 +122,7 @@ def histogram(
     numbers, weights = _checked(values, counts)
     mean = float(np.average(numbers, weights=weights))
     median = _median(numbers, weights)
+    digits = 3 if numbers[-1] <= 1 else 1  # measures go to 1
     skewed = bool(numbers[0] > 0 and numbers[-1] > SKEWED * median)
     logarithmic = skewed if log is None else log
     if logarithmic and numbers[0] <= 0:
@@ -135,12 +136,13 @@ def histogram(
             axes.xaxis.set_minor_formatter(lambda *_: "")
         axes.hist(numbers, bins=_bins(numbers, logarithmic).tolist(), weights=weights, color=style.PALETTE[5])
         style.whole_numbers(axes.yaxis)
-        axes.axvline(mean, color=style.INK, label=f"mean {figure_text(mean)}")
-        axes.axvline(median, color=style.INK, linestyle="--", label=f"median {figure_text(median)}")
+        axes.axvline(mean, color=style.INK, label=f"mean {figure_text(mean, digits)}")
+        axes.axvline(median, color=style.INK, linestyle="--", label=f"median {figure_text(median, digits)}")
         beyond = _mark_limit(axes, numbers, weights, limit)
         style.legend_below(figure, axes)
-    said = f"{title}: {figure_text(weights.sum())} {y}, mean {figure_text(mean)}, median {figure_text(median)}"
-    return Picture(figure, words(title), f"{said}, largest {figure_text(numbers[-1])} {x}{beyond}.")
+    middle, half, largest = (figure_text(value, digits) for value in (mean, median, numbers[-1]))
+    said = f"{title}: {figure_text(weights.sum())} {y}, mean {middle}, median {half}, largest {largest} {x}{beyond}."
+    return Picture(figure, words(title), said)
 
 
 def _checked(
