@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import date
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rankwell.core.arrays import strings
-from rankwell.index import NumberColumn, RangeFacet, TextColumn, ValueFacet
+from rankwell.index import DateFacet, NumberColumn, RangeFacet, TextColumn, ValueFacet
 
 
 def numbers(*values: float) -> NumberColumn:
@@ -86,3 +87,45 @@ def test_a_column_of_names_that_each_come_once_is_no_facet() -> None:
     assert not numbers(np.nan).is_facet(1)
     assert texts("PMC", "WHO", "PMC", "PMC").is_facet(4)
     assert numbers(2020).is_facet(1)
+
+
+def test_dates_are_counted_by_the_unit_that_fits() -> None:
+    days = texts(*(f"2020-02-{day:02d}" for day in range(25, 30)), "2020-03-01", "2020-03-01T10:00", None)
+    facet = days.facet(np.ones(8, dtype=bool))
+    assert facet == DateFacet(
+        "2020-02-25",
+        "2020-03-01",
+        "day",
+        (*((f"2020-02-{day}", 1) for day in range(25, 30)), ("2020-03-01", 2)),
+        missing=1,
+    )
+    months = texts("2019-11-30", "2019-12", "2020", "2020-01-31", "2020-02-01", "2020-02-02", "2020-03-01")
+    assert months.facet(mask(True, True, True, True, False, True, True)) == DateFacet(
+        "2019-11-30",
+        "2020-03-01",
+        "month",
+        (("2019-11", 1), ("2019-12", 1), ("2020-01", 2), ("2020-02", 1), ("2020-03", 1)),
+        missing=0,
+    )
+
+
+@given(st.lists(st.dates() | st.none(), min_size=1, max_size=60), st.data())
+def test_a_histogram_of_dates_counts_every_date_once(values: list[date | None], data: st.DataObject) -> None:
+    column = texts(*(None if value is None else value.isoformat() for value in values))
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
+    facet = column.facet(chosen)
+    if not isinstance(facet, DateFacet):
+        assert len(column.values) <= 6
+        return
+    starts = [start for start, _ in facet.bars]
+    assert len(starts) <= 24
+    assert starts == sorted(set(starts))
+    given = sorted(value.isoformat() for value, taken in zip(values, chosen, strict=True) if taken and value)
+    expected = Counter(max(start for start in starts if start <= value) for value in given)
+    assert dict(facet.bars) == {start: expected[start] for start in starts}
+    assert facet.missing == sum(value is None for value, taken in zip(values, chosen, strict=True) if taken)
+
+
+def test_text_that_is_no_date_is_counted_as_values() -> None:
+    column = texts(*(f"2020-{month:02d}" for month in range(1, 8)), "2020-13")
+    assert isinstance(column.facet(np.ones(8, dtype=bool)), ValueFacet)

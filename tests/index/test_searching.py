@@ -381,3 +381,33 @@ def test_a_field_that_is_alone_in_a_segment_keeps_its_own_average(tmp_path) -> N
     index = Index.open(tmp_path / "i")
     for scoring in (Scoring(), Scoring(weights={"text": 1.0}), Scoring(weights={"text": 1.0, "title": 3.0}), Scoring()):
         assert_same(index.search(["x y7", "x z"], 20, scoring), scanned(index, ["x y7", "x z"], 20, scoring))
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("commits", [1, 3])
+def test_a_prepared_searcher_finds_what_a_search_finds(tmp_path, commits) -> None:
+    index = random_index(tmp_path / "index", 3, 400, commits=commits, deletes=20)
+    terms = sorted({term for number in range(50) for term in index.analyzer(f"w{number}")})
+    queries = [*(f"w{a} w{b} w{a} w{c}" for a, b, c in zip(range(9), range(3, 12), range(40, 49), strict=True))]
+    queries += ["", "nothing", " ".join(terms), {"w1": 2.5, "w2": 0.5}, {"w1": -1.0, "w3": 1.0}, {"w1": 1e-30}]
+    some = np.arange(0, index.size, 3)
+    weightings = [None, {name: 1.0 + place for place, name in enumerate(index.fields)}]
+    for match in ("or", "and"):
+        for weights in weightings:
+            scoring = Scoring(match=match, weights=weights)
+            for k, within in ((1, None), (7, some), (10, None), (300, None)):
+                search = index.searcher(k, scoring, within=within)
+                for query in [*queries, *queries[:2]]:
+                    assert_same(search(query), index.search(query, k, scoring, within=within))
+
+
+def test_a_searcher_of_an_empty_index_finds_nothing(build) -> None:
+    assert len(build({}).searcher()("fever").documents) == 0
+
+
+def test_a_searcher_refuses_what_a_search_refuses(build) -> None:
+    index = build({"d1": "fever"})
+    with pytest.raises(ParameterError, match="k: expected a number of documents"):
+        index.searcher(0)
+    with pytest.raises(ParameterError, match="field: expected one of those"):
+        index.searcher(1, Scoring(weights={"title": 1.0}))

@@ -87,7 +87,7 @@ def test_texts_travel_along() -> None:
 
 
 @pytest.mark.long  # ranx compiles its kernels first
-@pytest.mark.filterwarnings("ignore:unsafe cast")  # theirs
+@pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaTypeSafetyWarning")  # theirs
 def test_reciprocal_rank_fusion_equals_ranx() -> None:
     ranx = pytest.importorskip("ranx")
     runs = [

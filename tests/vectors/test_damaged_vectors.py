@@ -19,7 +19,8 @@ from hashing_encoder import HashingEncoder
 
 from rankwell import Document, RankwellError
 from rankwell.index import Index, IndexWriter
-from rankwell.vectors import Embeddings, embed
+from rankwell.index.blocks import BlockFile, BlockWriter
+from rankwell.vectors import Embeddings, embed, verify_vectors
 
 Build = Callable[..., Index]
 HERE = Path(__file__).parent
@@ -91,6 +92,39 @@ def test_damage_anywhere_is_found_by_verify(original: Path, tmp_path: Path) -> N
             Embeddings.open(Index.open(tmp_path / "copy")).verify()
         data[2000] ^= 4
         file.write_bytes(data)
+
+
+def test_verify_finds_every_damaged_byte_of_the_keys(original: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(original, tmp_path / "copy")
+    files = sorted(folder.glob("vectors/*/*.keys"))
+    assert len(files) == 2
+    verify_vectors(Index.open(folder))
+    for file in files:
+        whole = file.read_bytes()
+        for place in range(0, len(whole), 97):
+            damaged = bytearray(whole)
+            damaged[place] ^= 16
+            file.write_bytes(damaged)
+            with pytest.raises(RankwellError, match=r"\.keys: .*; delete this file"):
+                verify_vectors(Index.open(folder))
+        file.write_bytes(whole[:-9])
+        with pytest.raises(RankwellError, match=r"\.keys: .*; delete this file"):
+            verify_vectors(Index.open(folder))
+        file.unlink()
+        verify_vectors(Index.open(folder))  # which made it anew
+        assert file.read_bytes() == whole
+
+
+def test_verify_finds_keys_of_other_documents(original: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(original, tmp_path / "copy")
+    file = max(folder.glob("vectors/*/*.keys"), key=lambda file: file.stat().st_size)
+    keys = BlockFile(file, "keys")["keys"].all().copy()
+    file.unlink()
+    with BlockWriter(file, "keys") as writer:
+        writer.add("keys", keys[::-1].copy())
+        writer.finish({})
+    with pytest.raises(RankwellError, match="the keys are not those of the documents"):
+        verify_vectors(Index.open(folder))
 
 
 def test_a_newer_format_is_named(original: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from rankwell.clickhouse.rows import Builder, BuildOutcome, SegmentRows, Share, 
 from rankwell.clickhouse.values import Answer, Name, listed, sql
 from rankwell.clickhouse.vectors import push_vectors
 from rankwell.clickhouse.writing import STALE, Pushed, Writer, purged, writing
-from rankwell.core import SILENT, Document, Integers, ParameterError, Progress, RankwellError, fingerprint
+from rankwell.core import SILENT, Document, Integers, ParameterError, Progress, RankwellError, check_id, fingerprint
 from rankwell.index import Index, NumberColumn, protocol, store, with_metadata_names
 from rankwell.vectors import embeddings_of
 
@@ -212,7 +212,7 @@ class _Filling:
 
     def _take(self, portion: list[Document]) -> None:
         """Record the existing documents, and send the rest. Ids that occur in two portions are detected at the end."""
-        if len({document.id for document in portion}) < len(portion):
+        if len({check_id(document.id) for document in portion}) < len(portion):
             twice = Counter(document.id for document in portion).most_common(1)[0][0]
             raise RankwellError(f"documents: expected an id of its own for each, found {twice!r} twice")
         hashes = np.array([_hash(document) for document in portion], dtype=np.uint64)

@@ -105,7 +105,7 @@ class SegmentRows:
         columns = self.index.columns
         for start in range(0, len(own), DOCUMENTS):
             part = own[start : start + DOCUMENTS]
-            docnos = self.segment.docnos.some(part).tolist()
+            docnos = self.segment.docnos.column()[part].tolist()
             new = numbers("UInt32", first + start + np.arange(len(part)))
             about: Rows = {"document": new, "docno": texts(docnos)}
             about["hash"] = numbers("UInt64", self.hashes[self.base + part])

@@ -13,7 +13,8 @@ from typing import Any, Self
 import numpy as np
 import orjson
 
-from rankwell.core import TEXT, RankwellError, Strings, strings
+from rankwell.core import RankwellError
+from rankwell.core.text_column import TextColumn
 
 # Documents are scored in windows of this size, so that a window's accumulators stay in the first-level cache.
 WINDOW = 8192
@@ -116,12 +117,41 @@ class BlockWriter:
             view = view[taken:]
 
 
+class BlockChecks:
+    """The checksums of a file's blocks, each compared once.
+
+    File and sections share it, so that neither refers to the other: a file that nobody uses any more is closed at once,
+    and not when the garbage collector finds a cycle.
+    """
+
+    def __init__(self, path: Path, data: Array, end: int, checksums: list[int]) -> None:
+        self._path, self._bytes, self._end, self._checksums = path, data, end, checksums
+        self._checked = bytearray(len(checksums))
+
+    def check(self, start: int, end: int) -> None:
+        """Check the blocks of these bytes, unless they are checked already."""
+        first, last = start // BLOCK, -(-end // BLOCK)
+        if end <= start or self._checked.find(0, first, last) < 0:
+            return
+        for block in range(first, last):
+            if not self._checked[block]:
+                data = self._bytes[block * BLOCK : min((block + 1) * BLOCK, self._end)]
+                if zlib.crc32(data.data) != self._checksums[block]:
+                    raise RankwellError(f"{self._path}: damaged: the checksum of block {block} does not fit")
+                self._checked[block] = 1
+
+    def verify(self) -> None:
+        """Check all blocks again."""
+        self._checked = bytearray(len(self._checksums))
+        self.check(0, self._end)
+
+
 class BlockSection:
     """An array in a memory-mapped file; parts are read and checked on demand."""
 
-    def __init__(self, file: BlockFile, dtype: str, start: int, length: int) -> None:
-        self._file, self._start, self.whole = file, start, False
-        self.unchecked: Array = file.bytes[start : start + length].view(np.dtype(dtype))
+    def __init__(self, checks: BlockChecks, data: Array, dtype: str, start: int, length: int) -> None:
+        self._checks, self._start, self.whole = checks, start, False
+        self.unchecked: Array = data[start : start + length].view(np.dtype(dtype))
 
     def __len__(self) -> int:
         return len(self.unchecked)
@@ -130,7 +160,7 @@ class BlockSection:
         """A part of the array, checked."""
         if not self.whole:
             width = self.unchecked.itemsize
-            self._file.check(self._start + start * width, self._start + end * width)
+            self._checks.check(self._start + start * width, self._start + end * width)
         return self.unchecked[start:end]
 
     def all(self) -> Array:
@@ -163,10 +193,11 @@ class BlockFile:
             raise RankwellError(f"{path}: damaged: the directory's checksum does not fit")
         listed = orjson.loads(directory[:text])
         self.facts: dict[str, Any] = listed["facts"]
-        self._sections = {name: BlockSection(self, *parts) for name, parts in listed["sections"].items()}
-        self._end = where
-        self._checksums = np.frombuffer(directory, dtype="<u4", offset=text).tolist()
-        self._checked = bytearray(len(self._checksums))
+        checksums = np.frombuffer(directory, dtype="<u4", offset=text).tolist()
+        self._checks = BlockChecks(path, self.bytes, where, checksums)
+        self._sections = {
+            name: BlockSection(self._checks, self.bytes, *parts) for name, parts in listed["sections"].items()
+        }
 
     def __getitem__(self, name: str) -> BlockSection:
         return self._sections[name]
@@ -178,22 +209,9 @@ class BlockFile:
         """The bytes of each section."""
         return {name: section.unchecked.nbytes for name, section in self._sections.items()}
 
-    def check(self, start: int, end: int) -> None:
-        """Check the blocks of these bytes, unless they are checked already."""
-        first, last = start // BLOCK, -(-end // BLOCK)
-        if end <= start or self._checked.find(0, first, last) < 0:
-            return
-        for block in range(first, last):
-            if not self._checked[block]:
-                data = self.bytes[block * BLOCK : min((block + 1) * BLOCK, self._end)]
-                if zlib.crc32(data.data) != self._checksums[block]:
-                    raise RankwellError(f"{self.path}: damaged: the checksum of block {block} does not fit")
-                self._checked[block] = 1
-
     def verify(self) -> None:
         """Check all blocks again."""
-        self._checked = bytearray(len(self._checksums))
-        self.check(0, self._end)
+        self._checks.verify()
 
     def _trailer(self) -> tuple[int, int, int, int]:
         trailer = self.bytes[-TRAILER.size :].tobytes()
@@ -205,11 +223,18 @@ class BlockFile:
         return where, length, text, checksum
 
 
+# Smaller files are read: a mapping keeps a descriptor, and an index that is written all the time has many small files.
+READ_WHOLE = 1 << 16
+
+
 def _mapped(path: Path) -> Array:
     try:
         with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
+            size = os.fstat(file.fileno()).st_size
+            if size == 0:
                 raise RankwellError(f"{path}: damaged: the file is empty")
+            if size <= READ_WHOLE:
+                return np.frombuffer(file.read(), dtype=np.uint8)
             return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
     except OSError as error:
         raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
@@ -230,8 +255,6 @@ def _check_header(path: Path, data: Array, kind: str) -> None:
 
 
 MOST_BYTES = 1 << 32
-# Texts up to this many bytes are read as a table of that width.
-NARROW = 64
 
 
 def add_texts(file: BlockWriter, name: str, texts: Sequence[str]) -> None:
@@ -260,7 +283,7 @@ class Texts:
 
     def encoded(self, place: int) -> bytes:
         """One text, as UTF-8 bytes."""
-        if self._starts.whole and self._data.whole:  # everything is checked, as after `some`: half the time
+        if self._starts.whole and self._data.whole:  # everything is checked, as after `column`: half the time
             starts = self._starts.unchecked
             return self._data.unchecked[starts.item(place) : starts.item(place + 1) - 1].tobytes()
         start, end = self._starts.part(place, place + 2).tolist()
@@ -270,19 +293,9 @@ class Texts:
         """All texts, in order."""
         return self._data.all().tobytes().decode().split("\0")[:-1]
 
-    def some(self, places: Array) -> Strings:
-        """The texts at these positions."""
-        starts = self._starts.all()
-        begin = starts[places].astype(np.int64)
-        lengths = starts[places + 1].astype(np.int64) - begin - 1
-        width = int(lengths.max(initial=1))
-        if width > NARROW:
-            return strings([self[place] for place in places.tolist()])
-        columns = np.arange(width)
-        inside = columns < lengths[:, None]
-        data = self._data.all()
-        table = np.where(inside, data[np.minimum(begin[:, None] + columns, len(data) - 1)], 0).astype(np.uint8)
-        return table.view(f"S{width}").reshape(-1).astype(TEXT)
+    def column(self) -> TextColumn:
+        """All texts as one column."""
+        return TextColumn(self._data.all(), self._starts.all())
 
     def find(self, text: str, *, descending: bool = False) -> int | None:
         """The position of a text in a sorted list, or None."""

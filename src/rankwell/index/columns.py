@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -101,14 +103,21 @@ class TextColumn:
         """Mask of the documents with one of these texts."""
         return np.asarray(np.logical_or.reduce([self.compared("=", value) for value in values]))
 
+    @cached_property
+    def is_dates(self) -> bool:
+        """Whether all values are ISO dates: a year, a month or a day, with a time or without."""
+        return len(self.values) > 0 and all(DATE.match(value) for value in self.values.tolist())
+
     def facet(self, among: Mask, most: int = 10) -> Facet:
-        """The counts of the most common values over some documents."""
+        """The counts of the most common values over some documents, or of years, months or days."""
         chosen = np.asarray(among)
+        if len(self.values) > FEW and self.is_dates:
+            return _dates(self, chosen)
         return _values(dict(self.counts(chosen)), most, int((self.codes[chosen] < 0).sum()))
 
     def is_facet(self, documents: int) -> bool:
-        """Whether there are fewer values than documents with one."""
-        return 0 < len(self.values) <= max(2, min(int(self.present().sum()), documents) // 2)
+        """Whether there are fewer values than documents with one, or dates, which form a range."""
+        return self.is_dates or 0 < len(self.values) <= max(2, min(int(self.present().sum()), documents) // 2)
 
     def counts(self, among: Array) -> Counter[str]:
         """The number of these documents with each value."""
@@ -218,7 +227,21 @@ class RangeFacet:
         return all(number.is_integer() for number in (self.lowest, self.highest, self.width))
 
 
-Facet = ValueFacet | RangeFacet
+@dataclass(frozen=True)
+class DateFacet:
+    """Dates from the lowest to the highest of all documents, with counts of the given ones per year, month or day.
+
+    `bars` are (start, count) in order, without gaps. More than `BARS` years are counted in steps of several years.
+    """
+
+    lowest: str
+    highest: str
+    unit: str
+    bars: tuple[tuple[str, int], ...]
+    missing: int
+
+
+Facet = ValueFacet | RangeFacet | DateFacet
 
 
 def facet_of_counts(counts: Mapping[Any, tuple[int, int]], missing: int, most: int = 10) -> Facet:
@@ -241,6 +264,55 @@ def facet_of_counts(counts: Mapping[Any, tuple[int, int]], missing: int, most: i
 def _values(counts: dict[str, int], most: int, missing: int) -> ValueFacet:
     order = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return ValueFacet(tuple(order[:most]), sum(count for _, count in order[most:]), missing)
+
+
+# A year, a month or a day; a time may follow a day.
+DATE = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01])(?:[T ].*)?)?)?$", re.ASCII)
+YEAR, MONTH, DAY = "year", "month", "day"
+
+
+def _dates(column: TextColumn, chosen: Array) -> DateFacet:
+    values = column.values.tolist()
+    days = [value[:10] if len(value) > len("2020-03") else value for value in values]
+    by_unit = {unit: [number(day) for day in days] for unit, number in ((DAY, _day), (MONTH, _month), (YEAR, _year))}
+    unit = next((unit for unit, of in by_unit.items() if max(of) - min(of) < BARS), YEAR)
+    numbers = by_unit[unit]
+    first = min(numbers)
+    width = (max(numbers) - first) // BARS + 1  # more than one only for years
+    places = np.append((np.array(numbers) - first) // width, -1)[column.codes[chosen]]
+    steps = (max(numbers) - first) // width + 1
+    counts = np.bincount(places[places >= 0], minlength=steps).tolist()
+    starts = (_written_date(first + place * width, unit) for place in range(steps))
+    return DateFacet(min(days), max(days), unit, tuple(zip(starts, counts, strict=True)), int((places < 0).sum()))
+
+
+def _year(text: str) -> int:
+    return int(text[:4])
+
+
+def _month(text: str) -> int:
+    return 12 * _year(text) + (int(text[5:7]) if len(text) > len("2020") else 1) - 1
+
+
+def _day(text: str) -> int:
+    """A number of days; a month or a year is its first day. A date that no calendar has is near the right place."""
+    first = np.datetime64(_written_date(_month(text), MONTH), "D").astype(np.int64)
+    return int(first) + (int(text[8:10]) - 1 if len(text) > len("2020-03") else 0)
+
+
+def _written_date(number: int, unit: str) -> str:
+    if unit == DAY:
+        return str(np.datetime64(number, "D"))
+    return f"{number:04d}" if unit == YEAR else f"{number // 12:04d}-{number % 12 + 1:02d}"
+
+
+def sort_keys(column: TextColumn) -> Array:
+    """A number for each document, in the order of the texts without regard to case; NaN without one."""
+    values = column.values.tolist()
+    order = sorted(range(len(values)), key=lambda place: (values[place].casefold(), values[place]))
+    keys = np.full(len(values) + 1, np.nan)
+    keys[order] = np.arange(len(values))
+    return keys[column.codes]
 
 
 def _few(numbers: Array) -> bool:

@@ -58,6 +58,11 @@ class ImpactTable:
         for (number, _), place, top, reached in prepared:
             self._known[number] = (*place, top), [*reached, 0.0]  # nothing is known beyond the last rank
 
+    def part(self, number: int, weight: float, step: int) -> tuple[Head, float, float]:
+        """A prepared list in a query, with its weight and the seed for a step of `RANKS`."""
+        head, seeds = self._known[number]
+        return head, weight, seeds[step] * weight
+
     def lines(self, queries: Sequence[QueryLines], k: int) -> Lines:
         """The lines of many queries in the kernels' format; their lists must be prepared."""
         step = bisect_left(RANKS, k)
@@ -105,7 +110,7 @@ class Compiled:
     """Searches one segment of the index with the compiled kernels."""
 
     def __init__(self, segment: Segment, place: int) -> None:
-        self._segment, self._place = segment, place
+        self._segment, self.place = segment, place
         self._tables: dict[Setting, ImpactTable] = {}
         self._models: dict[Setting, KernelModel] = {}
         self._lock = Lock()
@@ -135,7 +140,7 @@ class Compiled:
         others: list[int] = []
         for query, own in enumerate(lines):
             if own:
-                (pruned if prune and _is_prunable(own) else others).append(query)
+                (pruned if prune and is_prunable(own) else others).append(query)
         needed = [line for query in pruned for line in lines[query]]
         table = self._table(setting, model, needed) if pruned else None
         run = partial(self._run, lines=lines, scope=scope, model=model, thresholds=thresholds, every=every)
@@ -147,16 +152,35 @@ class Compiled:
                 out[query] = result
         return out
 
+    def prepared(self, k: int, scoring: Scoring, averages: Mapping[str, float], mask: Array | None) -> PreparedSegment:
+        """This segment for many searches of one query each, with the same parameters."""
+        setting = scoring.k1, scoring.b, self._is_shared and scoring.weights is not None
+        model = self._models.get(setting) or self._model(setting, averages)
+        allowed = ALL if mask is None else np.ascontiguousarray(mask)
+        scope = self._kernels.Scope(self._segment.documents, mask is not None, allowed, k)
+        search = self._kernels.search_and if scoring.match == "and" else self._kernels.search_or
+        return PreparedSegment(
+            self,
+            self._kernels,
+            search,
+            (self._arrays, model, scope, self._segment.windows),
+            self._table(setting, model, []),
+        )
+
     def _lines(self, plan: Plan, *, every: bool) -> QueryLines:
         """A query's lists in this segment; none where a required term is missing."""
-        lines = [(line, number) for line in plan.lines if (number := line.lists[self._place]) is not None]
+        lines = [(line, number) for line in plan.lines if (number := line.lists[self.place]) is not None]
         if every and len({line.group for line, _ in lines}) < plan.groups:
             return []
-        for _, number in lines:
+        self.check(number for _, number in lines)
+        return lines
+
+    def check(self, lists: Iterable[int]) -> None:
+        """Check all bytes of these lists, if not done yet."""
+        for number in lists:
             if number not in self._checked:
                 self._segment.check_list(number)
                 self._checked.add(number)
-        return lines
 
     def _table(self, setting: Setting, model: KernelModel, lines: QueryLines) -> ImpactTable:
         """The impacts for these parameters, computed for at least these lists."""
@@ -167,6 +191,12 @@ class Compiled:
                 del self._tables[next(iter(self._tables))]
             table.prepare((number, self._segment.spaces[line.field]) for line, number in lines)
         return table
+
+    def known(self, table: ImpactTable, lines: QueryLines, step: int) -> list[tuple[Head, float, float]]:
+        """The lists of these lines as a table has them, each with its weight and seed."""
+        with self._lock:
+            table.prepare((number, self._segment.spaces[line.field]) for line, number in lines)
+        return [table.part(number, line.weight, step) for line, number in lines]
 
     def _run(
         self,
@@ -228,6 +258,43 @@ class Compiled:
         return arrays
 
 
+class PreparedSegment:
+    """One segment, for many searches of one query each."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        kernels: ModuleType,
+        search: Callable[..., None],
+        fixed: tuple[Arrays, KernelModel, Scope, int],
+        table: ImpactTable,
+    ) -> None:
+        self._compiled, self._kernels, self._search, self._table = compiled, kernels, search, table
+        self._arrays, self._model, self._scope, self._windows = fixed
+        self.documents = self._scope.documents
+        self._step = bisect_left(RANKS, self._scope.k)
+        self._ends = [np.array([0, count], dtype=np.int64) for count in range(MOST_LINES + 1)]
+
+    def parts(self, lines: Sequence[QueryLine]) -> list[tuple[Head, float, float]]:
+        """The lists of these lines in this segment, each with its weight and seed."""
+        own = [(line, number) for line in lines if (number := line.lists[self._compiled.place]) is not None]
+        self._compiled.check(number for _, number in own)
+        return self._compiled.known(self._table, own, self._step)
+
+    def search(self, rows: Sequence[Row], threshold: Array) -> Found:
+        """The k best documents of one query with their scores, best first."""
+        kernels, k = self._kernels, self._scope.k
+        keys, counts = np.zeros((1, k), dtype=np.uint64), np.zeros(1, dtype=np.int64)
+        lines = kernels.Lines(self._ends[len(rows)], np.array(rows, dtype=kernels.LIST))
+        impacts, model, scope = self._table.impacts, self._model, self._scope
+        self._search(self._arrays, impacts, lines, model, scope, self._windows, threshold, keys, counts)
+        keys.sort(axis=1)
+        documents, scores = np.empty((1, k), dtype=np.int64), np.empty((1, k), dtype=np.float32)
+        kernels.decode(keys, counts, documents, scores)
+        count = counts.item()
+        return documents[0, :count], scores[0, :count]
+
+
 def _done(jobs: Sequence[Job], threads: int) -> Iterable[list[tuple[int, Found]]]:
     """The results of the jobs; kernels release the GIL, so that threads run in parallel."""
     if threads == 1 or len(jobs) == 1:
@@ -236,7 +303,7 @@ def _done(jobs: Sequence[Job], threads: int) -> Iterable[list[tuple[int, Found]]
         return list(pool.map(lambda job: job(), jobs))
 
 
-def _is_prunable(lines: QueryLines) -> bool:
+def is_prunable(lines: QueryLines) -> bool:
     """Whether bounds are valid as sums of the lists' maxima: all weights positive and within float32's range."""
     return len(lines) <= MOST_LINES and all(SMALLEST < line.weight < LARGEST for line, _ in lines)
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import Document, Integers, ParameterError, RankwellError, Strings, strings
+from rankwell.analysis import Analyzer, choose_analyzer, parse_analyzer
+from rankwell.collections import ColumnChoice, Reading, documents_of, unique
+from rankwell.collections.any_format import GUESS, as_path
+from rankwell.collections.given import WHERE
+from rankwell.core import Document, Integers, ParameterError, RankwellError, Strings
+from rankwell.core.text_column import TextColumn
 from rankwell.index.blocks import COMBINED, MOST_REMEMBERED, Array
 from rankwell.index.columns import Column, joined
-from rankwell.index.manifest import NAME, Manifest, analyzer_of, read_manifest
+from rankwell.index.manifest import NAME, Manifest, analyzer_of, new_folder, read_manifest, with_metadata_names
 from rankwell.index.protocol import Hits, Mask, SearchIndex
 from rankwell.index.scoring import QueryTerms, Scoring, TermStatistics
 from rankwell.index.search import IndexSearch, holding_phrase
+from rankwell.index.searcher import Searcher
 from rankwell.index.segment import Segment
+from rankwell.index.source_tables import keep_tables, read_tables
 from rankwell.index.writer import IndexWriter
 
 
@@ -50,15 +59,20 @@ class StoredDocuments(Mapping[str, Document]):
         return f"StoredDocuments({len(self)} documents)"
 
 
+log = logging.getLogger(__name__)
+
 ATTEMPTS = 100
 DEFAULT = Scoring()
 
 
 class Index(SearchIndex):
-    """An index at one commit; later commits do not change an open index.
+    """An index at one commit; later commits do not change an open index. It is closed when nobody uses it any more.
 
-    Documents have numbers from 0 to `size` (deleted ones too), used by masks and columns; they are valid for
-    this commit only.
+    Documents have numbers from 0 to `size` (deleted ones too), used by masks and columns, valid for this commit only.
+
+    >>> index = Index.build("new", [{"id": "p1", "title": "Masks and droplets", "year": 2020}])
+    >>> len(index)
+    1
     """
 
     def __init__(self, path: Path, manifest: Manifest, segments: Sequence[Segment]) -> None:
@@ -71,22 +85,90 @@ class Index(SearchIndex):
         ends = np.cumsum([0, *(segment.documents for segment in segments)]).tolist()
         self._bases, self.size = tuple(ends[:-1]), ends[-1]
         self._statistics: dict[tuple[str, str], TermStatistics] = {}
-        self._search = IndexSearch(self._segments, self._bases, self)
+        self._search = IndexSearch(self._segments, self._bases)
 
     @classmethod
     def open(cls, path: Path | str) -> Self:
         """Open the last commit."""
-        folder = Path(path)
+        return cls._opened(as_path(path, "index"), ())
+
+    def reopen(self) -> Self:
+        """Open the last commit, sharing the segments that have not changed since this one."""
+        return self._opened(self.path, self._segments)
+
+    @classmethod
+    def _opened(cls, folder: Path, known: Sequence[Segment]) -> Self:
         for _ in range(ATTEMPTS):
             manifest = read_manifest(folder)
+            same = {segment.entry.name: segment for segment in known if segment.entry in manifest.segments}
             try:
-                return cls(folder, manifest, [Segment(folder, entry) for entry in manifest.segments])
-            except RankwellError as error:
-                # A commit between the two may have removed files.
+                return cls(folder, manifest, [same.get(e.name) or Segment(folder, e) for e in manifest.segments])
+            except RankwellError as error:  # a commit between the two may have removed files
                 gone = isinstance(error.__cause__, FileNotFoundError)
                 if not gone or read_manifest(folder).commit == manifest.commit:
                     raise
         raise RankwellError(f"{folder}: commits come faster than they can be read")
+
+    @classmethod
+    def build(
+        cls,
+        path: Path | str,
+        documents: Any,
+        *,
+        analyzer: Analyzer | str | None = None,
+        columns: ColumnChoice = GUESS,
+        positions: bool = False,
+        reading: Reading | None = None,
+    ) -> Self:
+        """Index documents into a new folder: a path, a data frame, dicts, `Document`s, a dataset, any iterator.
+
+            index = Index.build("papers", [{"id": "p1", "title": "Masks and droplets", "year": 2020}])
+
+        Words are searchable, short values are metadata for filters. `columns` says which are which where the guess is
+        not right, `analyzer` how text becomes terms (see `rankwell.analysis.parse_analyzer`; without one the documents'
+        language decides); `positions` are for phrases.
+        """
+        folder = new_folder(path, documents)
+        how, given = reading or Reading(), documents
+        analysis = parse_analyzer(analyzer) if isinstance(analyzer, str) else analyzer
+        names, documents = with_metadata_names(unique(documents_of(given, columns, how), how, WHERE))
+        first = next(documents, None)
+        if first is None:
+            what = given if isinstance(given, str | os.PathLike) else type(given).__name__
+            raise RankwellError(f"{what}: expected documents, found none")
+        documents = chain([first], documents)
+        if analysis is None:
+            language, documents = choose_analyzer(documents)
+            analysis = language.analyzer
+            if language.note:
+                log.warning("language: %s", language.note)
+        with IndexWriter(folder, analysis, metadata=names, positions=positions) as writer:
+            writer.add_all(documents)
+        keep_tables(folder, how.tables.read)
+        return cls.open(folder)
+
+    def add(self, documents: Any, *, columns: ColumnChoice = GUESS, reading: Reading | None = None) -> Self:
+        """Add documents (anything that `build` takes), replacing those of the same id, and open the result.
+
+        index = index.add([{"id": "p4", "title": "Vaccines", "year": 2022}])
+        """
+        how = reading or Reading()
+        how.tables.kept = read_tables(self.path)
+        how.tables.fields = () if how.tables.kept else self.fields
+        with IndexWriter(self.path) as writer:
+            writer.add_all(documents_of(documents, columns, how))
+        keep_tables(self.path, how.tables.read)
+        return self.open(self.path)
+
+    def delete(self, *docnos: str) -> Self:
+        """Delete the documents of these ids, and open the result; raises for an unknown id and deletes nothing."""
+        unknown = [docno for docno in docnos if docno not in self.documents]
+        if unknown:
+            raise ParameterError("delete", expected="ids of documents of the index", found=", ".join(map(str, unknown)))
+        with IndexWriter(self.path) as writer:
+            for docno in docnos:
+                writer.delete(docno)
+        return self.open(self.path)
 
     def __len__(self) -> int:
         return sum(segment.entry.live for segment in self._segments)
@@ -128,12 +210,26 @@ class Index(SearchIndex):
         restricts the documents: a mask over all of them, or their numbers. `prune=False` reads every posting;
         the result is the same.
         """
-        if k < 1:
-            raise ParameterError("k", expected="a number of documents, at least 1", found=k)
+        _check_k(k)
         self.check_fields(scoring.weights or ())
         asked = [queries] if isinstance(queries, (str, Mapping)) else list(queries)
         allowed = None if within is None else self.mask(within)
-        return self._search(asked, k, scoring, allowed, prune=prune, threads=threads)
+        return self._search(self, asked, k, scoring, allowed, prune=prune, threads=threads)
+
+    def searcher(
+        self, k: int = 10, scoring: Scoring = DEFAULT, *, within: npt.ArrayLike | Mask | None = None
+    ) -> Searcher:
+        """A search that is prepared once, for a loop of single queries: a function from a query to its hits.
+
+        Its results are those of `search`. It loads the compiled kernels; for a few queries `search` is faster.
+
+        >>> search = index.searcher(k=10)
+        >>> hits = search("masks and droplets")
+        """
+        _check_k(k)
+        self.check_fields(scoring.weights or ())
+        allowed = None if within is None else self.mask(within)
+        return Searcher(self, k, scoring, allowed, self._search)
 
     def statistics(self, term: str, field: str = COMBINED) -> TermStatistics:
         """The number of live documents with a term, and its posting lists."""
@@ -203,16 +299,21 @@ class Index(SearchIndex):
         """The metadata columns, with one value per document."""
         return {name: joined(segment.column(name) for segment in self._segments) for name in self.metadata}
 
+    @property
+    def spellings(self) -> Mapping[str, Callable[[str], Any]]:
+        """How the source wrote the numbers and dates of metadata columns, so that filters may be written alike."""
+        return {name: read for table in read_tables(self.path) for name, read in table.spellings().items()}
+
     def docnos(self, documents: Array) -> Strings:
         """The ids of documents by their numbers."""
-        if len(self._segments) == 1:
-            return self._segments[0].docnos.some(documents)
-        docnos = strings([""] * len(documents))
-        of = np.searchsorted(self._bases, documents, side="right") - 1
-        for place, (segment, base) in enumerate(zip(self._segments, self._bases, strict=True)):
-            if (of == place).any():
-                docnos[of == place] = segment.docnos.some(documents[of == place] - base)
-        return docnos
+        ids = self._ids
+        return cast("Strings", TextColumn(ids.data, ids.starts, documents))
+
+    @cached_property
+    def _ids(self) -> TextColumn:
+        """The ids of all documents."""
+        columns = [segment.docnos.column() for segment in self._segments]
+        return columns[0] if len(columns) == 1 else TextColumn.joined(columns)
 
     def first_ids(self, among: Mask, count: int) -> Integers:
         """The first `count` of these documents by the tie rule: by id, descending."""
@@ -258,7 +359,7 @@ class Index(SearchIndex):
         return status.st_mtime_ns, status.st_ino, status.st_size
 
     def verify(self) -> None:
-        """Check every byte of all files of this commit; raise for the first damaged one."""
+        """Compare all files of this commit with their checksums; raise for the first damaged one."""
         for segment in self._segments:
             segment.verify()
 
@@ -281,6 +382,11 @@ class Index(SearchIndex):
         mask = np.zeros(self.size, dtype=bool)
         mask[given.astype(np.int64)] = True
         return mask
+
+
+def _check_k(k: int) -> None:
+    if k < 1:
+        raise ParameterError("k", expected="a number of documents, at least 1", found=k)
 
 
 def _reopen(path: Path, fingerprint: str) -> Index:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from rankwell.analysis import Analyzer
-from rankwell.core import Document, ParameterError, RankwellError, atomic_write
+from rankwell.core import Document, ParameterError, Phrase, RankwellError, atomic_write, make_folder
 
 NAME = "manifest"
 MAGIC = "rankwell-index"
@@ -129,7 +129,7 @@ class WriterLock:
 
     def __init__(self, folder: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             self._descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise RankwellError(f"{folder}: cannot write here: {error.strerror}") from error
@@ -196,3 +196,20 @@ def with_metadata_names(documents: Iterable[Document]) -> tuple[list[str], Itera
     names = dict.fromkeys(name for name, value in values if isinstance(value, (int, float, str)))
     long = {name for name, value in values if isinstance(value, str) and len(value) > LONGEST_VALUE}
     return [name for name in names if name not in long], chain(first, following)
+
+
+def new_folder(path: Any, documents: Any) -> Path:
+    """The folder for a new index; what stands in its place gets a line that says what to do."""
+    if not isinstance(path, str | os.PathLike):
+        swapped = isinstance(documents, str | os.PathLike)
+        hint = f': the folder comes first, Index.build("{documents}", ...)' if swapped else ""
+        raise ParameterError("path", expected="a folder for the index", found=Phrase(f"{type(path).__name__}{hint}"))
+    folder = Path(path)
+    if folder.is_file():
+        found = f'the file {folder}: the folder comes first, Index.build("{folder.stem}", "{folder}")'
+        raise ParameterError("path", expected="a new folder for the index", found=Phrase(found))
+    if is_index(folder):
+        raise RankwellError(
+            f"{folder}: an index is here already: open it with Index.open({str(folder)!r}), and .add(...) to it"
+        )
+    return folder

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-from rankwell.core import ParameterError, RankwellError
+from rankwell.collections import Reading
+from rankwell.collections.collection import scan_documents
+from rankwell.core import Document, ParameterError, Phrase, RankwellError
 from rankwell.core.plugins import Plugins
 from rankwell.index.index import Index
+from rankwell.index.manifest import is_index
 from rankwell.index.protocol import SearchIndex
 
 SCHEME = re.compile(r"([A-Za-z][\w+.-]*)://")
@@ -27,7 +31,7 @@ def scheme_of(address: Path | str) -> str | None:
 def open_index(address: Path | str) -> SearchIndex:
     """Open the last commit of an index in a folder, or at an address such as `clickhouse://host/papers`.
 
-    open_index("papers").search("fever", k=10)
+    >>> open_index("papers").search("droplets", k=10)
     """
     scheme = scheme_of(address)
     if scheme is None:
@@ -39,9 +43,14 @@ def open_index(address: Path | str) -> SearchIndex:
     return index
 
 
-def as_index(index: SearchIndex | str) -> SearchIndex:
-    """Open an index given by its address; return any other unchanged."""
-    return open_index(index) if isinstance(index, str) else index
+def as_index(index: SearchIndex | Path | str) -> SearchIndex:
+    """Open an index given by its folder or address; return any other unchanged."""
+    if isinstance(index, str | Path):
+        return open_index(index)
+    if not hasattr(index, "analyzer"):
+        found = Phrase(f"{type(index).__name__}: make one with Index.build(folder, documents)")
+        raise ParameterError("index", expected="an index, or its folder", found=found)
+    return index
 
 
 def in_folder(index: SearchIndex, what: str, instead: str) -> Index:
@@ -51,3 +60,11 @@ def in_folder(index: SearchIndex, what: str, instead: str) -> Index:
     raise RankwellError(
         f"{what}: expected an index in a folder, found {index.path}: {instead}, or search the folder that was pushed"
     )
+
+
+def find_documents(source: str, wanted: frozenset[str], reading: Reading) -> Iterator[Document]:
+    """The wanted documents: of an index by their ids, of any other collection by reading through it."""
+    if not is_index(Path(source)):
+        return scan_documents(source, wanted, reading)
+    documents = Index.open(source).documents
+    return (documents[docno] for docno in sorted(wanted) if docno in documents)

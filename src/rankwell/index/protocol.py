@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -119,6 +119,11 @@ class SearchIndex(Protocol):
         @property
         def average_lengths(self) -> Mapping[str, float]:
             """The average length of each field (and of "") over the live documents with it."""
+
+    @property
+    def spellings(self) -> Mapping[str, Callable[[str], Any]]:
+        """How the source wrote the numbers and dates of metadata columns: functions from text to a value, or None."""
+        return {}
 
     def __len__(self) -> int: ...
 

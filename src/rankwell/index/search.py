@@ -61,14 +61,15 @@ PER_POSTING = 8
 
 
 class IndexSearch:
-    """Searches the segments of an index."""
+    """Searches the segments of an index, which it does not refer to: an index without users is freed at once."""
 
-    def __init__(self, segments: Sequence[Segment], bases: Sequence[int], index: Index) -> None:
-        self._segments, self._bases, self._index = segments, bases, index
-        self._compiled = [Compiled(segment, place) for place, segment in enumerate(segments)]
+    def __init__(self, segments: Sequence[Segment], bases: Sequence[int]) -> None:
+        self._segments, self._bases = segments, bases
+        self.compiled = [Compiled(segment, place) for place, segment in enumerate(segments)]
 
     def __call__(
         self,
+        index: Index,
         queries: Sequence[str | QueryTerms],
         k: int,
         scoring: Scoring,
@@ -78,7 +79,6 @@ class IndexSearch:
         threads: int,
     ) -> Hits:
         """The k best documents of each query."""
-        index = self._index
         terms = [query_terms(query, index.analyzer, distinct=scoring.distinct) for query in queries]
         plans = [planned(of_query, scoring, len(index), index.statistics) for of_query in terms]
         k = min(k, max(1, len(index)))
@@ -87,11 +87,11 @@ class IndexSearch:
         thresholds = np.zeros(len(plans), dtype=np.float32)
         # The largest segment comes first: its scores are the thresholds for the others.
         for place, segment in sorted(enumerate(self._segments), key=lambda pair: -pair[1].documents):
-            mask = self._allowed(place, allowed)
+            mask = self.allowed(place, allowed)
             if scanned:
                 by_segment[place] = [scan(segment, place, plan, scoring, averages, allowed=mask, k=k) for plan in plans]
                 continue
-            by_segment[place] = self._compiled[place].search(
+            by_segment[place] = self.compiled[place].search(
                 plans, k, scoring, averages, mask=mask, thresholds=thresholds, prune=prune, threads=threads
             )
             if len(by_segment) < len(self._segments):
@@ -99,7 +99,7 @@ class IndexSearch:
         of_segments = [by_segment[place] for place in range(len(self._segments))]
         return gathered(of_segments or [[NOTHING] * len(plans)], self._bases, k, index)
 
-    def _allowed(self, place: int, allowed: Array | None) -> Array | None:
+    def allowed(self, place: int, allowed: Array | None) -> Array | None:
         """Mask of the allowed documents of a segment; None: all."""
         segment, base = self._segments[place], self._bases[place]
         chosen = None if allowed is None else allowed[base : base + segment.documents]
@@ -158,10 +158,10 @@ def gathered(of_segments: Sequence[Sequence[Found]], bases: Sequence[int], k: in
     """Merge the segments' sorted lists into one list per query."""
     if len(of_segments) == 1:
         return _hits(of_segments[0], index)
-    return _hits([_joined(parts, bases, k, index) for parts in zip(*of_segments, strict=True)], index)
+    return _hits([joined(parts, bases, k, index) for parts in zip(*of_segments, strict=True)], index)
 
 
-def _joined(parts: Sequence[Found], bases: Sequence[int], k: int, index: Index) -> Found:
+def joined(parts: Sequence[Found], bases: Sequence[int], k: int, index: Index) -> Found:
     """A query's best documents. Ids are read only where documents of different segments have equal scores."""
     documents = np.concatenate([numbers + base for (numbers, _), base in zip(parts, bases, strict=True)])
     scores = np.concatenate([scores for _, scores in parts])

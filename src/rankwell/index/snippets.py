@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rankwell.analysis import Analyzer
+from rankwell.core import Document
 
 LONGEST_TEXT = 100_000  # most characters to search
 SEARCH_BACK = 30  # characters by which a passage may begin earlier, at the start of a word
@@ -19,11 +20,16 @@ class Snippet(NamedTuple):
 
     def marked(self, before: str = "[", after: str = "]", shown: Callable[[str], str] = str) -> str:
         """The passage with marks around the terms; `shown` escapes the text for its destination."""
+        pieces = enumerate(map(shown, self.pieces()))
+        return "".join(f"{before}{piece}{after}" if place % 2 else piece for place, piece in pieces)
+
+    def pieces(self) -> list[str]:
+        """The passage in pieces; every second one is a term."""
         parts, at = [], 0
         for start, end in self.highlights:
-            parts += [shown(self.text[at:start]), before, shown(self.text[start:end]), after]
+            parts += [self.text[at:start], self.text[start:end]]
             at = end
-        return "".join([*parts, shown(self.text[at:])])
+        return [*parts, self.text[at:]]
 
 
 def snippet_of(texts: Sequence[str], terms: set[str], analyzer: Analyzer, characters: int) -> Snippet:
@@ -36,6 +42,13 @@ def snippet_of(texts: Sequence[str], terms: set[str], analyzer: Analyzer, charac
         if value > best:
             best, passage = value, _cut(head, start, characters, spans)
     return passage
+
+
+def document_pieces(analyzer: Analyzer, characters: int, query: str, document: Document) -> list[str]:
+    """The snippet of a document's text without its title, in pieces: every second one is a term of the query."""
+    names = [name for name in document.fields if name != "title"]
+    text = " ".join(document.text(*names)[:LONGEST_TEXT].split()) if names else ""
+    return snippet_of([text], set(analyzer(query)), analyzer, characters).pieces()
 
 
 def _best_start(spans: Sequence[tuple[str, int, int]], characters: int) -> tuple[tuple[int, int], int]:

@@ -75,7 +75,7 @@ class StoreWriter:
 
     def _close_block(self) -> None:
         if self._block:
-            self._pending.append(self._pool.submit(zlib.compress, _encoded(self._block), LEVEL))
+            self._pending.append(self._pool.submit(zlib.compress, encoded(self._block), LEVEL))
             self._block, self._size = [], 0
             self._firsts.append(self.count)
             self._drain(WAITING)
@@ -94,7 +94,8 @@ class StoreReader:
 
     def __init__(self, file: BlockFile) -> None:
         self._file = file
-        self._unpacked = lru_cache(CACHED)(lambda block: decoded(self._packed(block)))
+        # Without a reference to this reader, which would be a cycle.
+        self._unpacked = lru_cache(CACHED)(lambda block: decoded(_packed(file, block)))
 
     def __getitem__(self, number: int) -> Document:
         firsts = self._firsts
@@ -105,15 +106,16 @@ class StoreReader:
     def blocks(self) -> Iterator[tuple[int, int, bytes]]:
         """Every block: its first document, the one after its last, and its bytes."""
         for block, (first, end) in enumerate(pairwise(self._firsts.tolist())):
-            yield first, end, self._packed(block)
+            yield first, end, _packed(self._file, block)
 
     @property
     def _firsts(self) -> Array:
         return self._file["store_firsts"].all()
 
-    def _packed(self, block: int) -> bytes:
-        start, end = self._file["store_ends"].part(block, block + 2).tolist()
-        return self._file["store"].part(start, end).tobytes()
+
+def _packed(file: BlockFile, block: int) -> bytes:
+    start, end = file["store_ends"].part(block, block + 2).tolist()
+    return file["store"].part(start, end).tobytes()
 
 
 def decoded(block: bytes) -> list[Stored]:
@@ -124,11 +126,12 @@ def decoded(block: bytes) -> list[Stored]:
 
 def as_stored(document: Document) -> Stored:
     """A document in the form in which a store returns it."""
-    stored: Stored = orjson.loads(_encoded([[document.id, dict(document.fields), dict(document.metadata)]]))[0]
+    stored: Stored = orjson.loads(encoded([[document.id, dict(document.fields), dict(document.metadata)]]))[0]
     return stored
 
 
-def _encoded(documents: list[Stored]) -> bytes:
+def encoded(documents: list[Stored]) -> bytes:
+    """Documents as the bytes of a block, before they are compressed."""
     try:
         return orjson.dumps(documents)
     except (TypeError, ValueError):

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from rankwell.analysis import Analyzer
-from rankwell.core import Document, RankwellError, check_id, sync_folder
+from rankwell.core import Document, ParameterError, Phrase, RankwellError, check_id, sync_folder
 from rankwell.index.blocks import BlockWriter
 from rankwell.index.buffer import Buffer, Vocabulary
 from rankwell.index.manifest import (
@@ -28,25 +28,27 @@ from rankwell.index.manifest import (
 from rankwell.index.merging import MergeJob, to_merge
 from rankwell.index.segment import DEAD, Segment
 from rankwell.index.segment_writer import SegmentWriter, contents_of, field_statistics
+from rankwell.index.sources import NAME as SOURCES
 
-OURS = re.compile(r"\d{8}\.(segment|dead)|\.manifest\.[0-9a-f]+\.part")
+OURS = re.compile(r"\d{8}\.(segment|dead)|\.(manifest|sources\.json)\.[0-9a-f]+\.part")
 # A segment is written at this many postings; until then they take about 20 bytes each.
 MEMORY_POSTINGS = 24_000_000
 LARGEST_JOINED = 5_000_000  # documents
 # Ids are looked up one by one while they are fewer than one in this many of a segment's; else all are scanned.
 FEW = 100
+MOST_FIELDS = 1000  # each has posting lists of its own: a document with 6,000 fields made a segment of 141 MB
+LARGEST_DOCUMENT = 100_000_000  # characters in all fields
 
 
 class IndexWriter:
     """The only writer of an index: add, delete, commit. Readers see nothing before a commit.
 
-    with IndexWriter("index/papers", metadata=["year"]) as writer:
-        for document in read_documents("papers.jsonl"):
-            writer.add(document)
-
     The block's end commits; an exception in it leaves the last commit unchanged. `fields` are the fields to index
     (None: all), `metadata` those to keep as columns for filters; all fields and metadata are stored. The
     settings of an index are fixed when it is created, later writers may omit them.
+
+    >>> with IndexWriter("written", metadata=["year"]) as writer:
+    ...     writer.add_all(read_documents("papers.csv"))
     """
 
     def __init__(
@@ -59,6 +61,8 @@ class IndexWriter:
         positions: bool | None = None,
     ) -> None:
         self.path = Path(path)
+        if len(fields or ()) > MOST_FIELDS:
+            raise ParameterError("fields", expected=f"at most {MOST_FIELDS:,}", found=len(fields or ()))
         _check_folder(self.path)
         self._lock = WriterLock(self.path)
         self._job: MergeJob | None = None
@@ -68,6 +72,7 @@ class IndexWriter:
             self._committed = there is not None
             self._remove_leftovers()
             self._segments = {entry.name: Segment(self.path, entry) for entry in self._manifest.segments}
+            self._fields = set(self._manifest.known_fields)
         except BaseException:
             self._lock.release()
             raise
@@ -91,7 +96,12 @@ class IndexWriter:
 
     def add(self, document: Document) -> None:
         """Add a document, replacing one of the same id."""
-        check_id(document.id)
+        try:
+            check_id(document.id)
+        except AttributeError as error:
+            found = Phrase(f"{type(document).__name__}: Document(id, {{'title': text}}), or Index.build for dicts")
+            raise ParameterError("add", expected="a Document", found=found) from error
+        self._check(document)
         if self._file is None or self._buffer.postings >= MEMORY_POSTINGS:
             with self._giving_up():
                 if self._file is not None:
@@ -103,6 +113,20 @@ class IndexWriter:
         except BaseException as error:
             with self._giving_up():
                 raise error  # noqa: TRY201 -- it is raised again where giving up is described
+
+    def _check(self, document: Document) -> None:
+        """Refuse a document that is too large, or has too many fields that are new."""
+        size = sum(map(len, document.fields.values()))
+        if size > LARGEST_DOCUMENT:
+            expected = f"at most {LARGEST_DOCUMENT:,} characters (split it into parts)"
+            raise ParameterError(f"document {document.id!r}", expected=expected, found=Phrase(f"{size:,}"))
+        if self._manifest.fields is not None or self._fields.issuperset(document.fields):
+            return
+        together = self._fields.union(name for name, text in document.fields.items() if text)
+        if len(together) > MOST_FIELDS:
+            expected = f"an index with at most {MOST_FIELDS:,} fields (put other values into metadata)"
+            raise ParameterError(f"document {document.id!r}", expected=expected, found=Phrase(f"{len(together):,}"))
+        self._fields = together
 
     def add_all(self, documents: Iterable[Document]) -> None:
         """Add documents, each replacing one of the same id."""
@@ -321,7 +345,8 @@ def _check_folder(path: Path) -> None:
             raise RankwellError(f"{path}: expected a folder for an index, found a file")
         if not path.is_dir() or (path / NAME).exists():
             return
-        strangers = [file.name for file in path.iterdir() if file.name != LOCK and not OURS.fullmatch(file.name)]
+        ours = (LOCK, SOURCES)  # a first sync that was killed leaves these
+        strangers = [file.name for file in path.iterdir() if file.name not in ours and not OURS.fullmatch(file.name)]
     except OSError as error:
         raise RankwellError(f"{path}: cannot be read: {error.strerror}") from error
     if strangers:

@@ -15,7 +15,7 @@ import numpy as np
 
 from rankwell.core import Integers, ParameterError, Run, Stage, Strings, Values, strings
 from rankwell.core.parameters import Text, Whole, check_parameters, like, param
-from rankwell.index import Index, Mask, in_folder
+from rankwell.index import Index, Mask, as_index, in_folder
 from rankwell.index.postings import stretches, triples_of
 from rankwell.index.segment import Segment
 from rankwell.retrieve.bm25 import BM25, TermWeights
@@ -56,6 +56,7 @@ class TfIdf(Stage):
     query_field: str | None = like(BM25, "query_field")
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "index", as_index(self.index))
         parse_match(self.match)
         check_parameters(self, but=["match"])
 
@@ -167,6 +168,8 @@ class CosineTfIdf(TfIdf):
 
     Salton, Wong and Yang, "A vector space model for automatic indexing", CACM 1975. The lengths of all document vectors
     are computed at the first search. A vector of only terms that all documents contain has no direction: 0.
+
+    >>> TfIdf(index)("droplets")
     """
 
     def scores(self, terms: TermWeights) -> tuple[Values, Mask]:
@@ -226,6 +229,8 @@ class RandomRanker(Stage):
     The order for a query depends only on the seed, its id and the set of its documents, so that a query gets the same
     order alone or among others. A query without documents gets a uniform sample of `k`
     `docnos`. Scores fall from 1 in equal steps.
+
+    >>> (BM25(index) >> RandomRanker(seed=1))(queries)
     """
 
     version: ClassVar[int] = 2  # 2: a query without documents gets the same sample alone and among others

@@ -31,6 +31,8 @@ class BM25(Stage):
     expression without a word of the query have score 0. `filter` is a condition on metadata,
     `within` a mask over the index or document numbers. `query_field` names the wording (default: the first).
     An index may be given by its address (`rankwell.index.open_index`).
+
+    >>> BM25(index, k1=0.9, b=0.4, filter="year>=2020")("do masks stop droplets?")
     """
 
     index: SearchIndex

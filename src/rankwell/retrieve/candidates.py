@@ -80,7 +80,7 @@ def matched(match: str | Match, asked: Asked, index: SearchIndex) -> Mask:
 def filtered(condition: str | Node, index: SearchIndex) -> Mask:
     """Mask of the live documents that pass a filter on metadata; for `within` of `index.search`."""
     parsed = parse_filter(condition) if isinstance(condition, str) else condition
-    return filter_mask(parsed, index.columns) & index.live
+    return filter_mask(parsed, index.columns, index.spellings) & index.live
 
 
 def check(match: str | Match | None, condition: str | None, index: SearchIndex) -> None:
@@ -88,7 +88,7 @@ def check(match: str | Match | None, condition: str | None, index: SearchIndex) 
     if match is not None:
         parse_match(match).check(index.fields)
     if condition is not None:
-        filter_mask(parse_filter(condition), index.columns)
+        filter_mask(parse_filter(condition), index.columns, index.spellings)
 
 
 def query_texts(run: Run, field: str | None = None) -> dict[str, str]:

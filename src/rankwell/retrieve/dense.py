@@ -24,6 +24,9 @@ class Dense(Stage):
     documents with a vector are considered; with it only those that match ("and", "or & expr:..."). `filter` is a
     condition on metadata. `method` is "exact" or "hnsw" (`rankwell.vectors.Embeddings.search`), `width` the number of
     candidates of the latter. `query_field` names the wording to encode (the first by default).
+
+    >>> embed(index, "minilm-l6")
+    >>> Dense(index)("contagion")
     """
 
     index: SearchIndex

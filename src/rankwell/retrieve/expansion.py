@@ -66,6 +66,8 @@ class SimilarQueries(Expanding):
     where w_i is the similarity of the variant Q_i to Q (COVID-19 study, 5.1). BM25 is a sum over terms, so this is one
     search with the weighted terms of all of them, and exact: no document is lost by merging lists. A query without
     variants is ranked unchanged.
+
+    >>> SimilarQueries(BM25(index), {"q1": [("face coverings", 0.5)]})(queries)
     """
 
     variants: Mapping[str, Sequence[tuple[str, float]]]  # query id -> (text, weight)
@@ -106,6 +108,8 @@ class RM3(Expanding):
 
     Lavrenko and Croft, "Relevance-based language models", SIGIR 2001; Abdul-Jaleel et al., "UMass at TREC 2004: Novelty
     and HARD", TREC 2004.
+
+    >>> RM3(BM25(index), fb_docs=5)(queries)
     """
 
     version: ClassVar[int] = 2  # 2: a query without documents gets the same feedback alone and among others

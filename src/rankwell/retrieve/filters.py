@@ -9,7 +9,8 @@ capitals. A document without a value matches no comparison, not even `!=`; `not`
 year<2020` takes the documents without a year along, and `year>=2020` does not.
 
 Numbers are compared as numbers. Text is compared as text, character code by character code, `<` too: that is the right
-order for dates like 2020-03-01, and `published>=2020-03` does what it says.
+order for dates like 2020-03-01, and `published>=2020-03` does what it says. Dates and numbers may also be written as
+in the file that was indexed: `opened>=31/12/2019`, `price<"25,94"`.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from __future__ import annotations
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from rankwell.core import ParameterError
+from rankwell.core import NOTHING, ParameterError
 from rankwell.index import Mask, MetadataColumn, protocol
 from rankwell.index.columns import SIGNS
-from rankwell.retrieve.syntax import Grammar, Leaf, Node, SyntaxTokens
+from rankwell.retrieve.syntax import And, Grammar, Leaf, Node, SyntaxTokens
 
 LETTER = r"""[^\s()"'=!<>,]"""
 BARE = re.compile(rf"{LETTER}+")
@@ -39,6 +41,7 @@ TOKEN = re.compile(
 )
 UNFIT = {"quote": "a closing quote for this one", "mark": "one of = != < <= > >="}
 RESERVED = frozenset(("and", "or", "not", "in"))
+Spelling = Callable[[str], Any]  # from text to a number or an ISO date; None for other text
 TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -54,6 +57,10 @@ class Question(Leaf):
     def of(self, column: MetadataColumn) -> Mask:
         """Mask of the documents that satisfy it; never one without a value."""
         return column.present() if column.kind == protocol.EMPTY else self.ask(column)
+
+    def spelled(self, read: Spelling) -> Question:  # noqa: ARG002 -- most have no value
+        """The same question with its values as the index keeps them."""
+        return self
 
     @abstractmethod
     def ask(self, column: MetadataColumn) -> Mask:
@@ -83,6 +90,10 @@ class Compare(Question):
     def __str__(self) -> str:
         return f"{written(self.column)}{self.sign}{written(self.value)}"
 
+    def spelled(self, read: Spelling) -> Compare:
+        """The same comparison with the value as the index keeps it."""
+        return replace(self, value=_kept(self.value, read))
+
     def ask(self, column: MetadataColumn) -> Mask:
         """Compare as numbers or as text, by the column's kind."""
         return column.compared(self.sign, fitting(self.value, column.kind, self.column))
@@ -101,6 +112,10 @@ class OneOf(Question):
     def __str__(self) -> str:
         return f"{written(self.column)} in ({', '.join(map(written, self.values))})"
 
+    def spelled(self, read: Spelling) -> OneOf:
+        """The same question with the values as the index keeps them."""
+        return replace(self, values=tuple(_kept(value, read) for value in self.values))
+
     def ask(self, column: MetadataColumn) -> Mask:
         """Mask of the documents with one of these values."""
         return column.one_of([fitting(value, column.kind, self.column) for value in self.values])
@@ -116,10 +131,29 @@ def columns_of(condition: Node) -> tuple[str, ...]:
     return tuple(dict.fromkeys(leaf.column for leaf, _ in condition.leaves() if isinstance(leaf, Question)))
 
 
-def filter_mask(condition: Node, columns: Mapping[str, MetadataColumn]) -> Mask:
-    """Mask of the documents that pass the filter, over columns of one value per document."""
+def without_column(condition: Node, column: str) -> Node | None:
+    """A filter without the parts between its `and`s that ask for this column alone; None where nothing is left."""
+    parts = condition.parts if isinstance(condition, And) else (condition,)
+    left = tuple(part for part in parts if columns_of(part) != (column,))
+    return (And(left) if len(left) > 1 else left[0]) if left else None
+
+
+def filter_mask(
+    condition: Node, columns: Mapping[str, MetadataColumn], spellings: Mapping[str, Spelling] = NOTHING
+) -> Mask:
+    """Mask of the documents that pass the filter, over columns of one value per document.
+
+    `spellings` read values as the source of a column wrote them: 31/12/2019, or 25,94.
+    """
     check_columns(condition, columns)
-    mask = condition.mask(lambda leaf: leaf.of(columns[leaf.column]) if isinstance(leaf, Question) else None)
+
+    def ask(leaf: Leaf) -> Mask | None:
+        if not isinstance(leaf, Question):
+            return None
+        asked = leaf.spelled(spellings[leaf.column]) if leaf.column in spellings else leaf
+        return asked.of(columns[leaf.column])
+
+    mask = condition.mask(ask)
     if mask is None:
         raise ParameterError("filter", expected="a question about a metadata column", found=str(condition))
     return mask
@@ -144,6 +178,12 @@ def fitting(text: str, kind: str, column: str) -> str | float:
     if math.isnan(number):
         raise ParameterError(f"filter, {column}", expected="a number, as the column holds numbers", found=text)
     return number
+
+
+def _kept(text: str, read: Spelling) -> str:
+    """A value as the index keeps it; as it is, where it is not in the spelling of the source."""
+    value = read(text)
+    return text if value is None else str(value)
 
 
 def written(text: str) -> str:

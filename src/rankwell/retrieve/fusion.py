@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
-from rankwell.core import Integers, ParameterError, Queries, Query, Run, Stage, Strings
+from rankwell.core import Integers, ParameterError, Phrase, Queries, Query, Run, Stage, Strings
 from rankwell.core.run import Values, of_query, unit
 
 Normaliser = Callable[[Run], Values]
@@ -61,6 +61,9 @@ class Fusion(ABC):
     """A way to fuse several runs into one: all queries and documents of any of them, with new scores.
 
     `weights`: one per run, in their order; 1 each by default. Parts are summed in the order of the runs.
+
+    >>> issubclass(ReciprocalRank, Fusion)
+    True
     """
 
     name: ClassVar[str]
@@ -109,6 +112,8 @@ class ReciprocalRank(Fusion):
 
     Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
     SIGIR 2009, with k = 60.
+
+    >>> ReciprocalRank((2.0, 1.0))(run, other)
     """
 
     name = "rrf"
@@ -137,6 +142,8 @@ class WeightedSum(Fusion):
     A run without the query adds nothing.
 
     Fox and Shaw, "Combination of multiple searches", TREC-2, 1994.
+
+    >>> WeightedSum((0.7, 0.3))(run, other)
     """
 
     name = "sum"
@@ -165,6 +172,8 @@ class CombMNZ(WeightedSum):
     """The sum times the number of runs that found the document: agreement counts twice. For scores of 0 and more.
 
     score(d) = |runs that hold d| * sum over runs of w * normalised(score(d))      (Fox and Shaw, 1994)
+
+    >>> CombMNZ()(run, other)
     """
 
     name = "mnz"
@@ -189,14 +198,39 @@ def fusion(method: str = "rrf", weights: Sequence[float] | None = None, **parame
     return kind(None if weights is None else tuple(weights), **parameters)
 
 
+def fuse(*runs: Run, method: str = "rrf", weights: Sequence[float] | None = None, **parameters: Any) -> Run:
+    """Fuse runs into one: by reciprocal ranks (`rrf`), or by a weighted sum of normalised scores (`sum`, `mnz`).
+
+    >>> fuse(run, other, method="sum", weights=[0.3, 0.7])
+    """
+    for run in runs:
+        if not isinstance(run, Run):
+            way_out = "fuse(first, second)" if isinstance(run, list | tuple) else "read files with read_run"
+            found = Phrase(f"{type(run).__name__}: {way_out}")
+            raise ParameterError("runs", expected="runs, one after the other", found=found)
+    return fusion(method, weights, **parameters)(*runs)
+
+
 @dataclass(frozen=True)
 class Hybrid(Stage):
-    """Several rankers on the same queries, fused: BM25 and a bi-encoder, say."""
+    """Several rankers on the same queries, fused: BM25 and a bi-encoder, say.
+
+    >>> Hybrid((BM25(index), RM3(BM25(index))), WeightedSum((0.7, 0.3)))(queries)
+    """
 
     rankers: tuple[Stage, ...]
     fusion: Fusion = ReciprocalRank()
 
     def __post_init__(self) -> None:
+        if isinstance(self.rankers, Stage):
+            found = Phrase("one stage: put them into a tuple, Hybrid((first, second))")
+            raise ParameterError("rankers", expected="several stages", found=found)
+        rankers = tuple(self.rankers) if isinstance(self.rankers, Iterable) else (self.rankers,)
+        wrong = next((ranker for ranker in rankers if not isinstance(ranker, Stage)), None)
+        if wrong is not None:
+            found = Phrase(f"{type(wrong).__name__}: give rankers, Hybrid((BM25(index), Dense(index)))")
+            raise ParameterError("rankers", expected="several stages", found=found)
+        object.__setattr__(self, "rankers", rankers)
         if not self.rankers:
             raise ParameterError("rankers", expected="one stage or more", found=self.rankers)
 

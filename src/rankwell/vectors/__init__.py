@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from rankwell.vectors.embedding import connect, embed, refresh
-from rankwell.vectors.embeddings import Embeddings, all_vectors_of, embeddings_of, remembered, vectors_of
+from rankwell.vectors.embeddings import (
+    Embeddings,
+    all_vectors_of,
+    embeddings_of,
+    remembered,
+    vectors_of,
+    verify_vectors,
+)
 from rankwell.vectors.search import METHODS, Encoder, Vectors, can_connect
 from rankwell.vectors.vocabulary import vocabulary_of
 
@@ -20,5 +27,6 @@ __all__ = [
     "refresh",
     "remembered",
     "vectors_of",
+    "verify_vectors",
     "vocabulary_of",
 ]

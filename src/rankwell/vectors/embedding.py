@@ -16,6 +16,7 @@ import numpy as np
 from rankwell.core import SILENT, Floats, ParameterError, Progress, RankwellError, Template, sync_folder
 from rankwell.index import Index
 from rankwell.index.manifest import WriterLock
+from rankwell.models.base import load_text_encoder
 from rankwell.vectors.embeddings import Embeddings, check_encoder, chosen_folder, opened
 from rankwell.vectors.quantise import unit
 from rankwell.vectors.rows import FOLDER, NOTHING, STORAGES, Documents, Keys, Manifest, Rows, write_chunk, write_merged
@@ -25,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 PORTION = 1024  # documents encoded before they are written
 NAMES = re.compile(r"[\w][\w.+-]*")
-SETTINGS = ("pooling", "layer", "normalise", "max_tokens", "precision", "query_prompt")
+SETTINGS = ("pooling", "layer", "normalise", "max_tokens", "precision", "query_prompt", "document_prompt")
 OURS = re.compile(r"\d{8}\.(vectors|graph)|[0-9a-f-]+\.keys|\..+\.part")
 MOST_CHUNKS = 8
 MOST_DEAD = 0.5
@@ -120,8 +121,8 @@ class VectorWriter:
 
 
 def embed(
-    index: Index,
-    encoder: Encoder,
+    index: Index | Path | str,
+    encoder: Encoder | str,
     *,
     field: str | None = None,
     document: str | None = None,
@@ -130,7 +131,7 @@ def embed(
     graph: bool | None = None,
     progress: Progress = SILENT,
 ) -> Embeddings:
-    """Encode every document of an index that has no vector yet.
+    """Encode every document of an index that has no vector yet, with a model by name or folder, or an encoder.
 
     The text is a `field`, a template (`document`: '{title} {abstract}'), or by default all
     fields; a document without such a text gets no vector. Vectors lie in the index's folder under `name`, by default
@@ -138,7 +139,13 @@ def embed(
     and coarse. `graph`: whether to build the graph for approximate search; by default where usearch is installed.
 
     Each batch of documents is committed when it is encoded: after an interruption, the same call continues.
+
+    >>> embed(index, "minilm-l6")
     """
+    if not isinstance(index, Index):
+        index = Index.open(index)
+    if isinstance(encoder, str):
+        encoder = load_text_encoder(encoder)
     template = _template(field, document)
     if template is not None:
         template.check(index.fields)

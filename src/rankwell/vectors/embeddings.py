@@ -11,12 +11,33 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rankwell.core import Booleans, Floats, Integers, ParameterError, Phrase, RankwellError, fingerprint
+from rankwell.core import (
+    Booleans,
+    Floats,
+    Integers,
+    MissingExtraError,
+    ParameterError,
+    Phrase,
+    RankwellError,
+    fingerprint,
+)
 from rankwell.core.run import ranking_order
 from rankwell.index import Hits, Index, Mask, SearchIndex
 from rankwell.vectors.quantise import unit
 from rankwell.vectors.rows import NOTHING, Documents, Manifest, Rows, vector_folders
-from rankwell.vectors.search import EXACT, HNSW, METHODS, Encoder, Found, Graph, KeepsVectors, Vectors, exact, near
+from rankwell.vectors.search import (
+    EXACT,
+    HNSW,
+    METHODS,
+    Encoder,
+    Found,
+    Graph,
+    KeepsVectors,
+    Vectors,
+    can_connect,
+    exact,
+    near,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +112,7 @@ class Embeddings:
         }
 
     def verify(self) -> None:
-        """Check every byte of all vector files; raise for the first damaged one."""
+        """Check every byte of rows and graph; raise for the first damaged file. `verify_vectors` checks keys too."""
         for chunk in self._rows.chunks:
             chunk.file.verify()
         if self._manifest.graph is not None:
@@ -149,6 +170,8 @@ class Embeddings:
     @cached_property
     def graph(self) -> Graph:
         """The graph for approximate search."""
+        if not can_connect():
+            raise MissingExtraError("approximate search (--hnsw)", extra="ann")
         if self._manifest.graph is None:
             raise RankwellError(f"{self.folder}: expected a graph, found none: make one with `rankwell encode`")
         return Graph(self.folder, self._manifest.graph, self.dimensions)
@@ -183,6 +206,13 @@ _NONE: Found = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
 def embeddings_of(index: Index) -> list[Embeddings]:
     """All vectors beside an index."""
     return [opened(index, folder) for folder in vector_folders(index.path).values()]
+
+
+def verify_vectors(index: Index) -> None:
+    """Check every byte of all vectors beside an index: rows, graphs, and the keys that say whose they are."""
+    for folder in vector_folders(index.path).values():
+        Documents(index, Manifest.read(folder).template, folder).verify()  # first: opening replaces damaged keys
+        opened(index, folder).verify()
 
 
 def chosen_folder(index: Index, name: str | None = None) -> Path:

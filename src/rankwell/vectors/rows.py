@@ -150,15 +150,36 @@ class Documents:
             cached = BlockFile(path, KEYS)[KEYS].all()
             if len(cached) == segment.documents:
                 return cached
+        keys = self._computed(segment)
+        with contextlib.suppress(OSError), replaced(path, KEYS) as file:
+            file.add(KEYS, keys)
+            file.finish({})
+        return keys
+
+    def _computed(self, segment: Segment) -> Keys:
         keys = np.zeros(segment.documents, dtype=np.uint64)
         order = np.argsort(segment.stored, kind="stable")
         for number, place in zip(order.tolist(), segment.stored[order].tolist(), strict=True):
             document = segment.store[place]
             keys[number] = key_of(document.id, self._text(document))
-        with contextlib.suppress(OSError), replaced(path, KEYS) as file:
-            file.add(KEYS, keys)
-            file.finish({})
         return keys
+
+    def verify(self) -> None:
+        """Check every byte of the files with keys, and compare the keys with the documents; raise for a wrong one."""
+        for segment, _ in self.index.segments:
+            path = self.folder / _name(segment)
+            if not path.exists():  # made when the vectors are next opened
+                continue
+            way_out = "delete this file: it is made anew from the documents"
+            try:
+                file = BlockFile(path, KEYS)
+                file.verify()
+                same = np.array_equal(file[KEYS].all(), self._computed(segment))
+            except (RankwellError, KeyError) as error:
+                reason = error if isinstance(error, RankwellError) else f"{path}: damaged: it has no keys"
+                raise RankwellError(f"{reason}; {way_out}") from error
+            if not same:
+                raise RankwellError(f"{path}: damaged: the keys are not those of the documents; {way_out}")
 
 
 def key_of(docno: str, text: str) -> int:
