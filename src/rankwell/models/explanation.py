@@ -93,6 +93,8 @@ class Interpolate(Stage):
 
     Both are brought to [0, 1] per query first, because BM25 has no fixed scale; over the re-ranked top only (`k`, or as
     deep as the re-ranker goes by itself). Documents below stay below.
+
+    >>> BM25(index) >> Interpolate(CrossEncoder("ms-marco-minilm-l12", k=50), alpha=0.7)
     """
 
     reranker: Stage

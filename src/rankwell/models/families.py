@@ -36,7 +36,10 @@ PLUGINS = Plugins("rankwell.models")
 
 
 def reranker(model: str, settings: RerankSettings | None = None) -> Reranker:
-    """The stage of a model's folder or name: a cross-encoder where its folder does not say otherwise."""
+    """The stage of a model's folder or name: a cross-encoder where its folder does not say otherwise.
+
+    >>> BM25(index) >> reranker("ms-marco-minilm-l12")
+    """
     settings = settings or RerankSettings()
     record = record_of(model)
     if record is None or (record.kind in RANKERS and record.kind not in ARCHITECTURES):

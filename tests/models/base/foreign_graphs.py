@@ -44,13 +44,14 @@ def write_bert(file: Path, *, labels: int = 1, **config: int) -> dict[str, objec
     return {name: value.numpy() for name, value in model.state_dict().items()}
 
 
-def quantise_fully(source: Path, target: Path, *, per_channel: bool = False) -> Path:
-    """int8 as most programs make it: every matrix and table, with all 8 bits."""
+def quantise_fully(source: Path, target: Path, *, per_channel: bool = False, attention: bool = False) -> Path:
+    """int8 as most programs make it: every matrix and table, with all 8 bits; with `attention` its products too."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     logging.disable(logging.WARNING)
     try:
-        quantize_dynamic(source, target, per_channel=per_channel, weight_type=QuantType.QInt8)
+        options = {"MatMulConstBOnly": not attention}
+        quantize_dynamic(source, target, per_channel=per_channel, weight_type=QuantType.QInt8, extra_options=options)
     finally:
         logging.disable(logging.NOTSET)
     return target

@@ -6,6 +6,7 @@ graphs does both ways of adding, so that each kind of processor can be tried on 
 
 from __future__ import annotations
 
+import shutil
 from importlib.util import find_spec
 from math import erf
 from pathlib import Path
@@ -21,9 +22,11 @@ from onnx.reference.op_run import OpRun
 
 from needs import require
 from rankwell.core import RankwellError
+from rankwell.models.base.catalogue import kind_of, make_trainable, task_of
 from rankwell.models.base.export import PAIRS, Export, bert_weights, exported, restore_weights
-from rankwell.models.base.folder import INT8, ModelFolder
-from rankwell.models.base.int8 import LARGEST, PAIR, can_saturate, largest_pair, load_graph, round_columns, to_float
+from rankwell.models.base.folder import INT8, ModelFolder, read_weights
+from rankwell.models.base.int8 import LARGEST, PAIR, can_saturate, largest_pair, round_columns, to_float
+from rankwell.models.base.onnx_file import load_graph
 
 ROWS = np.random.default_rng(1).integers(5, 100, (4, 16))
 
@@ -81,7 +84,10 @@ class Gelu(OpRun):
 
 def outputs(model: Any, *operators: type[OpRun]) -> NDArray[Any]:
     """The logits of a few rows of tokens, each alone."""
-    evaluator = ReferenceEvaluator(model, new_ops=[DequantizeLinear, EmbedLayerNormalization, Gelu, *operators])
+    evaluator = ReferenceEvaluator(
+        onnx.load_model_from_string(model.SerializeToString()),
+        new_ops=[DequantizeLinear, EmbedLayerNormalization, Gelu, *operators],
+    )
     logits = []
     for row in ROWS:
         values = {"input_ids": row[None], "attention_mask": np.ones_like(row)[None], "token_type_ids": row[None] * 0}
@@ -106,10 +112,10 @@ def foreign(bert: tuple[Path, dict[str, Any]]) -> Path:
 
 
 def test_a_foreign_int8_file_depends_on_the_processor_and_ours_of_it_does_not(foreign: Path) -> None:
-    theirs = onnx.load(foreign / "model.onnx")
+    theirs = load_graph(foreign / "model.onnx")
     assert can_saturate(theirs)
     assert np.abs(outputs(theirs) - outputs(theirs, Saturating)).max() > 0.01
-    ours = onnx.load(exported(ModelFolder("foreign", foreign), Export(PAIRS, INT8)))
+    ours = load_graph(exported(ModelFolder("foreign", foreign), Export(PAIRS, INT8)))
     assert not can_saturate(ours)
     # Nothing whose sums are made in as many parts as a register has numbers.
     assert not {"Softmax", "Attention", "MultiHeadAttention"} & {node.op_type for node in ours.graph.node}
@@ -127,12 +133,12 @@ def test_neighbouring_weights_fill_the_range_and_never_exceed_it() -> None:
     assert np.all(np.abs(values * scales - columns) <= scales * 0.501)
 
 
-@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize("how", [{}, {"per_channel": True}, {"attention": True}], ids=str)
 def test_an_int8_file_back_in_fp32_is_near_what_it_was_made_of(
-    bert: tuple[Path, dict[str, Any]], tmp_path: Path, *, per_channel: bool
+    bert: tuple[Path, dict[str, Any]], tmp_path: Path, how: dict[str, bool]
 ) -> None:
     before = load_graph(bert[0])
-    after = to_float(load_graph(quantise_fully(bert[0], tmp_path / "int8.onnx", per_channel=per_channel)))
+    after = to_float(load_graph(quantise_fully(bert[0], tmp_path / "int8.onnx", **how)))
     assert not [node.op_type for node in after.graph.node if "Quant" in node.op_type or "Integer" in node.op_type]
     plain = outputs(before)
     assert np.abs(outputs(after) - plain).max() < 0.1 * np.ptp(plain)
@@ -163,6 +169,18 @@ def test_the_weights_of_an_int8_bert_are_near_the_original_ones(
     for name, value in restored.items():
         step = np.abs(bert[1][name]).max() / 127
         assert np.abs(value - bert[1][name]).max() <= step, name
+
+
+def test_a_body_is_kept_without_the_head_it_was_trained_with(foreign: Path, tmp_path: Path) -> None:
+    place = tmp_path / "bert-tiny"
+    shutil.copytree(foreign, place)
+    make_trainable("bert-tiny", place)
+    folder = ModelFolder("bert-tiny", place)
+    assert folder.config["architectures"] == ["BertModel"]
+    assert not folder.onnx_files
+    assert folder.torch_weights is not None
+    assert all(name.startswith("bert.") for name in read_weights(folder.torch_weights))
+    assert kind_of(folder, task_of(folder)) == "body to train from, without a head"
 
 
 def test_what_is_no_bert_is_refused(tmp_path: Path) -> None:

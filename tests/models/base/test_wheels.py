@@ -44,6 +44,10 @@ def test_an_archive_that_would_fill_the_disk_is_refused(tmp_path: Path, monkeypa
     many = wheel_of(tmp_path / "many.whl", {f"pkg/{number}.txt": "x" for number in range(3)})
     with pytest.raises(RankwellError, match=r"expected at most 2 files and 20 GB in pkg, found 3 and 0\.0 GB"):
         unpack(many, "pkg", tmp_path / "out")
+    monkeypatch.setattr(sources, "MOST_FILES", 3)
+    monkeypatch.setattr(sources, "MOST_BYTES", 2)
+    with pytest.raises(RankwellError, match="expected at most 3 files and 2e-09 GB in pkg, found 3"):
+        unpack(many, "pkg", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -123,3 +127,27 @@ def test_a_fetched_model_is_found_listed_and_removed(tmp_path: Path, monkeypatch
     assert fetched_models() == []
     with pytest.raises(RankwellError, match="expected a fetched model, found none"):
         remove_model(name)
+
+
+def test_a_model_of_the_hub_is_complete_or_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+
+    def snapshot_download(_name: str, *, cache_dir: str, **_: object) -> str:
+        made = Path(cache_dir) / "snapshots" / "abc123"
+        made.mkdir(parents=True)
+        (made / "config.json").write_text("{}")
+        return str(made)
+
+    monkeypatch.setattr(hub, "snapshot_download", snapshot_download)
+    with monkeypatch.context() as full:
+        full.setattr("shutil.copytree", half_copied)
+        with pytest.raises(OSError, match="No space"):
+            sources.fetch_from_hub("owner/name", tmp_path / "models" / "m")
+    assert list((tmp_path / "models").iterdir()) == []
+    assert sources.fetch_from_hub("owner/name", tmp_path / "models" / "m") == "abc123"
+    assert (tmp_path / "models" / "m" / "config.json").read_text() == "{}"
+
+
+def half_copied(_source: str, target: Path) -> None:
+    Path(target).mkdir()
+    raise OSError(28, "No space left on device")

@@ -153,7 +153,7 @@ def test_a_run_without_its_texts_is_refused(scorer: Overlap, run: Run, expected:
 
 
 def test_a_run_without_documents_stays_empty(scorer: Overlap) -> None:
-    assert len(CrossEncoder(scorer)("fever")) == 0
+    assert len(CrossEncoder(scorer)(Run.of_queries(Queries.of("fever")))) == 0
 
 
 def test_scores_that_are_no_numbers_are_refused_and_not_kept(scorer: Overlap, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from overlap_scorer import Overlap, a_run
 
 from rankwell.core import Document, Judgments, ParameterError, Queries, Run
-from rankwell.evaluation.comparison import reranked_to
+from rankwell.evaluation.sweeps import reranked_to
 from rankwell.models.cross_encoder.ranking import CrossEncoder, at_depths
 from rankwell.models.explanation import Interpolate
 from rankwell.pipelines import tune

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rankwell.core import Floats, RankwellError
+from rankwell.models.base.onnx_file import FLOAT, INT64, make_model, make_node, make_opset, make_tensor, make_value
 
 VERSION = 2  # of the graphs written here; cached ones of another version are replaced
 OPSET, IR = 17, 8
@@ -39,29 +40,25 @@ class GraphWriter:
     """Collects the nodes and the constants of an ONNX graph; `domain` is written for nodes that name none."""
 
     def __init__(self, domain: str | None = None) -> None:
-        import onnx
-
-        self._onnx, self._domain = onnx, domain
+        self._domain = domain
         self._nodes: list[Any] = []
         self._constants: dict[str, Any] = {}
 
     def _constant(self, name: str, value: Any) -> str:
         if name not in self._constants:
-            self._constants[name] = self._onnx.numpy_helper.from_array(np.array(value, order="C"), name)
+            self._constants[name] = make_tensor(value, name)
         return name
 
     def _node(self, operation: str, inputs: list[str], *outputs: str, **attributes: Any) -> str:
         attributes.setdefault("domain", self._domain)
-        self._nodes.append(self._onnx.helper.make_node(operation, inputs, list(outputs), **attributes))
+        self._nodes.append(make_node(operation, inputs, outputs, **attributes))
         return outputs[0]
 
     def _floats(self, name: str, shape: list[Any]) -> Any:
-        return self._onnx.helper.make_tensor_value_info(name, self._onnx.TensorProto.FLOAT, shape)
+        return make_value(name, FLOAT, shape)
 
     def _model(self, name: str, inputs: list[Any], output: Any, opsets: Any, version: int) -> Any:
-        helper = self._onnx.helper
-        graph = helper.make_graph(self._nodes, name, inputs, [output], list(self._constants.values()))
-        return helper.make_model(graph, opset_imports=opsets, ir_version=version, producer_name="rankwell")
+        return make_model(self._nodes, name, inputs, [output], self._constants.values(), opsets, version)
 
 
 class BertGraph(GraphWriter):
@@ -214,9 +211,8 @@ class BertGraph(GraphWriter):
         raise RankwellError(f"{self.name}: expected weights {prefix}{name}, found none")
 
     def _bytes(self, output: str, shape: list[str | int]) -> bytes:
-        helper, integers = self._onnx.helper, self._onnx.TensorProto.INT64
-        inputs = [helper.make_tensor_value_info(name, integers, ["batch", "tokens"]) for name in self.inputs]
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
+        inputs = [make_value(name, INT64, ["batch", "tokens"]) for name in self.inputs]
+        opsets = [make_opset("", OPSET), make_opset(MICROSOFT, 1)]
         return bytes(self._model("bert", inputs, self._floats(output, shape), opsets, IR).SerializeToString())
 
 

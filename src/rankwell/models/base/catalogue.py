@@ -13,17 +13,29 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from rankwell.core import Floats, RankwellError, atomic_write, home
+from rankwell.core import Floats, RankwellError, atomic_write, home, make_folder
+from rankwell.models.base.bert_graph import BODY
 from rankwell.models.base.encoders import PairScorer, TextEncoder
 from rankwell.models.base.export import PAIRS, TEXTS, Export, make, restore_weights
 from rankwell.models.base.folder import FP32, INT8, TOKENIZER, ModelFolder, write_weights
+from rankwell.models.base.loading import loads_model
 from rankwell.models.base.runtime import OnnxModel
-from rankwell.models.base.sources import RECORD, Downloads, Wheel, fetch_model, known_models, model_folder, model_record
+from rankwell.models.base.sources import (
+    RECORD,
+    Downloads,
+    Wheel,
+    fetch_model,
+    known_models,
+    model_folder,
+    model_record,
+    move_whole,
+)
 from rankwell.models.base.tokens import Tokenizer
 
 log = logging.getLogger(__name__)
 
 INT8_FILE = "model_int8.onnx"
+BODY_KIND = "body"
 
 
 def add_models(names: Iterable[str], *, quiet: bool = False) -> list[Path]:
@@ -45,7 +57,7 @@ def _add(name: str, downloads: Downloads) -> Path:
         if known and known.tokenizer:
             _share_tokenizer(known.tokenizer, folder, downloads)
         _write(folder / RECORD, {"name": name, "source": source, "sha256": checksum})
-    _make_trainable(name, folder)
+    make_trainable(name, folder)
     return folder
 
 
@@ -63,7 +75,7 @@ def _share_tokenizer(name: str, folder: Path, downloads: Downloads) -> None:
             shutil.copy(other / file, folder / file)
 
 
-def _make_trainable(name: str, path: Path) -> None:
+def make_trainable(name: str, path: Path) -> None:
     """Replace the ONNX files of a BERT by its weights, and an int8 file by one that gives the same on every processor.
 
     The weights can be trained, exported at any precision and used up to any layer. An int8 model is still run in
@@ -80,6 +92,10 @@ def _make_trainable(name: str, path: Path) -> None:
     except RankwellError as error:
         log.warning("%s: cannot be trained, only run: %s", name, error)
         return
+    if folder.known and folder.known.kind == BODY_KIND:
+        weights = {name: value for name, value in weights.items() if name.startswith(BODY)}
+        config = {**{key: value for key, value in config.items() if key != "id2label"}, "architectures": ["BertModel"]}
+        precision = FP32
     _write(path / RECORD, {**model_record(path), "precision": precision})
     _write(path / "config.json", config)
     write_weights(path / "model.safetensors", weights)
@@ -101,6 +117,7 @@ class Fact(NamedTuple):
     value: str
 
 
+@loads_model
 def describe(name: str) -> list[Fact]:
     """Facts about a model: kind, intended use, source and files."""
     folder = ModelFolder.find(name)
@@ -116,6 +133,8 @@ def describe(name: str) -> list[Fact]:
         facts += [("labels", str(labels_of(folder) or ""))]
     else:
         facts += [("pooling", folder.pooling), ("query prompt", folder.query_prompt and repr(folder.query_prompt))]
+        prompt = folder.sentence.document_prompt
+        facts += [("document prompt", repr(prompt))] if prompt else []
     weights = [f"{precision} ({file.relative_to(folder.path)})" for precision, file in folder.onnx_files.items()]
     weights += [f"torch ({folder.torch_weights.name})"] if folder.torch_weights else []
     facts += [("weights", ", ".join(weights))]
@@ -131,7 +150,7 @@ def task_of(folder: ModelFolder) -> str:
     """Whether a model scores pairs or encodes texts."""
     if folder.architecture:
         return PAIRS if folder.next_sentence or "SequenceClassification" in folder.architecture else TEXTS
-    if folder.known:
+    if folder.known and folder.known.kind != BODY_KIND:
         return PAIRS if folder.known.kind == "cross-encoder" else TEXTS
     file = next(iter(folder.onnx_files.values()), None)
     return PAIRS if file is not None and "logits" in OnnxModel(file).outputs else TEXTS
@@ -141,6 +160,8 @@ def kind_of(folder: ModelFolder, task: str) -> str:
     """The kind of a model in words; `ranker.json` names the kinds other than a transformer with a head."""
     if folder.record:
         return folder.record.kind
+    if folder.known and folder.known.kind == BODY_KIND:
+        return "body to train from, without a head"
     if task == TEXTS:
         return "bi-encoder"
     return "cross-encoder (next-sentence head)" if folder.next_sentence else "cross-encoder"
@@ -170,6 +191,7 @@ def _settings(settings: Mapping[str, Any]) -> str:
 COPIED = ("config.json", "config_sentence_transformers.json", "sentence_bert_config.json", "modules.json", "1_Pooling")
 
 
+@loads_model
 def export_model(model: str, precision: str, out: Path | None = None) -> tuple[str, str]:
     """Write a model as a folder that needs no torch. Returns its name, and its task ("pairs" or "texts").
 
@@ -182,7 +204,7 @@ def export_model(model: str, precision: str, out: Path | None = None) -> tuple[s
     target = out or model_folder(name)
     if out and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise RankwellError(f"{out}: expected a new or empty folder to write to, found something in it")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".exporting-") as scratch:
         made = Path(scratch) / "model"
         make(folder, Export(task, precision, padded=True), made / "onnx" / "model.onnx")
@@ -193,9 +215,7 @@ def export_model(model: str, precision: str, out: Path | None = None) -> tuple[s
                 shutil.copy(folder.path / part, made / part)
         if out is None:
             _write(made / RECORD, {"name": name, "source": f"{model} in {precision}", "sha256": ""})
-        if target.exists():
-            shutil.rmtree(target)
-        made.rename(target)
+        move_whole(made, target)
     return name, task
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rankwell.core import SILENT, Floats, ParameterError, Progress, RankwellError, fingerprint, sigmoid
+from rankwell.models.base.device import CPU, chosen_device, loaded_once, refuse_gpu
 from rankwell.models.base.export import PAIRS, TEXTS, Export, exported, writable_without_torch
 from rankwell.models.base.folder import FP32, INT8, ModelFolder
+from rankwell.models.base.loading import loads_model
 from rankwell.models.base.runtime import OnnxModel, check_threads, run_all
 from rankwell.models.base.tokens import Pair, PairTokens, TextTokens, Truncation, as_text
 from rankwell.models.base.torch_model import TorchModel, gpu_is_there
@@ -30,14 +31,18 @@ def open_model(
 ) -> tuple[str, OnnxModel | TorchModel]:
     """The precision to run at, and the model.
 
-    The backend is ONNX Runtime, unless there is a GPU and int8 was not requested.
+    The backend is ONNX Runtime, unless a GPU was asked for, or there is one and int8 was not requested.
     """
     if backend not in (None, ONNX, TORCH):
         raise ParameterError("backend", expected=f"{ONNX} or {TORCH}", found=backend)
     if backend == TORCH and precision == INT8:
         raise ParameterError("precision", expected=f"{FP32} with the backend torch", found=precision)
-    if backend == TORCH or (backend is None and precision != INT8 and folder.torch_weights and gpu_is_there()):
-        return FP32, TorchModel(folder, wanted.task, wanted.layer)
+    device = chosen_device()
+    if device not in (None, CPU) and (backend == ONNX or precision == INT8 or not folder.torch_weights):
+        refuse_gpu(folder.name, "which has or uses no PyTorch weights in fp32")
+    alone = device is None and backend is None and precision != INT8 and folder.torch_weights and gpu_is_there()
+    if backend == TORCH or device not in (None, CPU) or alone:
+        return FP32, TorchModel(folder, wanted.task, wanted.layer, device)
     chosen, file = folder.choose(precision)
     if wanted.layer != -1 and folder.torch_weights is None:
         raise RankwellError(
@@ -124,6 +129,7 @@ class PairScorer(OneLogit, Transformer):
     baseline): does the document follow the query? A score depends on its pair alone, not on the rest of the batch.
     """
 
+    @loads_model
     def __init__(
         self,
         model: str,
@@ -135,6 +141,7 @@ class PairScorer(OneLogit, Transformer):
         backend: str | None = None,
     ) -> None:
         super().__init__(model, threads)
+        self._folder.sentence.check_scorer()
         longest = self._folder.longest
         if max_tokens is not None and not SMALLEST <= max_tokens <= longest:
             raise ParameterError("max_tokens", expected=f"a number from {SMALLEST} to {longest}", found=max_tokens)
@@ -178,6 +185,7 @@ class TextEncoder(Transformer):
     `layer` counts from 1, or from the end: -1 is the last.
     """
 
+    @loads_model
     def __init__(
         self,
         model: str,
@@ -189,9 +197,11 @@ class TextEncoder(Transformer):
         precision: str | None = None,
         threads: int | None = None,
         query_prompt: str | None = None,
+        document_prompt: str | None = None,
         backend: str | None = None,
     ) -> None:
         super().__init__(model, threads)
+        self._folder.sentence.check_encoder()
         self.layer, self.normalise, self.max_tokens = layer, normalise, max_tokens
         self.pooling = pooling or self._folder.pooling
         if self.pooling not in POOLINGS:
@@ -200,21 +210,30 @@ class TextEncoder(Transformer):
         if max_tokens is not None and not 1 <= max_tokens <= longest:
             raise ParameterError("max_tokens", expected=f"a number up to {longest}", found=max_tokens)
         self.query_prompt = self._folder.query_prompt if query_prompt is None else query_prompt
+        own = self._folder.sentence.document_prompt
+        self.document_prompt = own if document_prompt is None else document_prompt
+        self._lower_case = self._folder.sentence.lower_case
         self._tokens = TextTokens(self._folder.load_tokenizer(), max_tokens or longest)
         wanted = Export(TEXTS, layer=layer, first_only=self.pooling == "cls")
         self.precision, self._model = open_model(self._folder, wanted, precision, backend)
         self.dimensions = self._model.use(TEXTS)
 
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> Floats:
-        """A vector for each document."""
+        """A vector for each document, with the model's document prefix."""
+        return self._encode(
+            [self.document_prompt + text for text in texts] if self.document_prompt else texts, progress
+        )
+
+    def encode_queries(self, texts: Sequence[str]) -> Floats:
+        """A vector for each query, with the model's query prefix."""
+        return self._encode([self.query_prompt + text for text in texts], SILENT)
+
+    def _encode(self, texts: Sequence[str], progress: Progress) -> Floats:
+        texts = [text.lower() for text in texts] if self._lower_case else texts
         vectors = self._rows(texts, progress, self.dimensions, self._vector)
         if not np.isfinite(vectors).all():
             raise RankwellError(f"{self.model}: expected vectors of numbers, found some that are none")
         return vectors
-
-    def encode_queries(self, texts: Sequence[str]) -> Floats:
-        """A vector for each query, with the model's query prefix."""
-        return self.encode([self.query_prompt + text for text in texts])
 
     def _vector(self, hidden: Floats) -> Floats:
         vector = POOLINGS[self.pooling](hidden)
@@ -222,10 +241,11 @@ class TextEncoder(Transformer):
 
     def fingerprint(self) -> str:
         """Fingerprint of everything that a vector depends on besides the text."""
-        settings = (self.pooling, self.layer, self.normalise, self._tokens.max_tokens, self.query_prompt)
-        return self._fingerprint("texts", *settings)
+        settings = [self.pooling, self.layer, self.normalise, self._tokens.max_tokens, self.query_prompt]
+        more = [part for part in (self.document_prompt, self._lower_case) if part]  # of few models
+        return self._fingerprint("texts", *settings, *more)
 
 
 # The same arguments give the same, loaded object.
-load_pair_scorer = lru_cache(maxsize=4)(PairScorer)
-load_text_encoder = lru_cache(maxsize=4)(TextEncoder)
+load_pair_scorer = loaded_once(PairScorer)
+load_text_encoder = loaded_once(TextEncoder)

@@ -21,7 +21,8 @@ import numpy as np
 from rankwell.core import Floats, ParameterError, RankwellError, atomic_write, fingerprint, home
 from rankwell.models.base.bert_graph import BODY, CLASSIFIER, NEXT_SENTENCE, VERSION, BertGraph, is_plain_bert
 from rankwell.models.base.folder import FP32, INT8, TORCH_WEIGHTS, ModelFolder, read_weights
-from rankwell.models.base.int8 import OnnxGraph, can_saturate, load_graph, quantise_file, to_float
+from rankwell.models.base.int8 import OnnxGraph, can_saturate, quantise_file, to_float
+from rankwell.models.base.onnx_file import load_graph
 from rankwell.models.base.runtime import OnnxModel
 from rankwell.models.base.tokens import Tokens
 
@@ -107,7 +108,9 @@ def _make_from_onnx(folder: ModelFolder, wanted: Export, file: Path) -> None:
     """Write an fp32 graph of a folder with ONNX files only: the file's own graph, or ours for steady sums."""
     source = folder.onnx_files.get(FP32) or folder.onnx_files.get(INT8)
     if source is None:
-        raise RankwellError(f"{folder.path}: expected weights (*.onnx, {', '.join(TORCH_WEIGHTS)}), found none")
+        raise RankwellError(
+            f"{folder.path}: expected weights (*.onnx, {', '.join(TORCH_WEIGHTS)}), found {folder.other_weights}"
+        )
     graph = _steady_bert(source, folder, wanted) if wanted.steady else None
     with atomic_write(file) as opened:
         opened.write(graph or to_float(load_graph(source)).SerializeToString())

@@ -13,18 +13,16 @@ import numpy as np
 import orjson
 
 from rankwell.core import Floats, FormatError, ParameterError, RankwellError, atomic_write, fingerprint
+from rankwell.core.errors import Phrase
 from rankwell.core.fingerprint import fingerprint_file
 from rankwell.models.base.int8 import SAFE_INT8
+from rankwell.models.base.loading import reason, wrong_value
+from rankwell.models.base.sentence_folder import SentenceFolder
 from rankwell.models.base.sources import RECORD, KnownModel, find_model, known_as
 from rankwell.models.base.tokens import Tokenizer
 
 FP32, INT8 = "fp32", "int8"
 PRECISIONS = (FP32, INT8)
-POOLING_MODES = {
-    "pooling_mode_cls_token": "cls",
-    "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_max_tokens": "max",
-}
 RANKER_RECORD, RANKER_FORMAT = "ranker.json", "rankwell ranker"
 NEXT_SENTENCE = ("NextSentencePrediction", "ForPreTraining")  # heads that were trained to tell the next sentence
 LONGEST = 512  # tokens by default
@@ -33,7 +31,8 @@ TOKENIZER = (  # the files of a tokenizer, of whatever kind
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "sentencepiece.bpe.model"),
 )
-TORCH_WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
+TORCH_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+PICKLES = "pytorch_model*.bin"  # never loaded: a pickle can run code
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,12 @@ class ModelFolder:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The content of `config.json`; empty where there is none."""
-        return self._json("config.json")
+        """The content of `config.json`, whose numbers are checked; empty where there is none."""
+        config = self._json("config.json")
+        wrong = wrong_value(config)
+        if wrong:
+            raise FormatError(self.path / "config.json", None, expected=wrong[0], found=Phrase(wrong[1]))
+        return config
 
     @cached_property
     def known(self) -> KnownModel | None:
@@ -96,6 +99,17 @@ class ModelFolder:
     def torch_weights(self) -> Path | None:
         """The file with PyTorch's weights, if there is one."""
         return next((self.path / name for name in TORCH_WEIGHTS if (self.path / name).is_file()), None)
+
+    @property
+    def other_weights(self) -> str:
+        """What the folder has in place of weights that can be loaded: "none", or a pickle and the way out."""
+        pickles = sorted(self.path.glob(PICKLES))
+        if not pickles:
+            return "none"
+        return (
+            f"{pickles[0].name}, a pickle, which is not loaded because it can run code: "
+            f"write its numbers as safetensors with `rankwell models convert {self.path}`"
+        )
 
     @cached_property
     def tokenizer_file(self) -> Path:
@@ -125,20 +139,26 @@ class ModelFolder:
             self._json("tokenizer_config.json").get("model_max_length"),
             self.config.get("max_position_embeddings"),
         ]
-        return min((int(number) for number in told if number), default=LONGEST)
+        numbers = [number for number in told if number]
+        if not all(isinstance(number, int | float) and number >= 1 for number in numbers):
+            expected = '"max_seq_length" and "model_max_length" to be numbers from 1'
+            raise FormatError(self.path, None, expected=expected, found=Phrase(", ".join(map(repr, numbers))))
+        return min(map(int, numbers), default=LONGEST)
+
+    @cached_property
+    def sentence(self) -> SentenceFolder:
+        """What sentence-transformers says of the model."""
+        return SentenceFolder(self.path)
 
     @property
     def pooling(self) -> str:
         """The pooling of token vectors: the folder's, else that of `models.toml`, else the mean."""
-        told = self._json("1_Pooling/config.json")
-        own = next((pooling for name, pooling in POOLING_MODES.items() if told.get(name)), "")
-        return own or (self.known.pooling if self.known else "") or "mean"
+        return self.sentence.pooling or (self.known.pooling if self.known else "") or "mean"
 
     @property
     def query_prompt(self) -> str:
         """The prefix of queries."""
-        prompts = self._json("config_sentence_transformers.json").get("prompts") or {}
-        return str(prompts.get("query") or (self.known.prompt if self.known else ""))
+        return self.sentence.query_prompt or (self.known.prompt if self.known else "")
 
     def load_tokenizer(self) -> Tokenizer:
         """Load the tokenizer; an error if it does not fit the model."""
@@ -168,7 +188,9 @@ class ModelFolder:
         if precision is not None and precision not in PRECISIONS:
             raise ParameterError("precision", expected=" or ".join(PRECISIONS), found=precision)
         if not self.onnx_files and self.torch_weights is None:
-            raise RankwellError(f"{self.path}: expected weights (*.onnx, {', '.join(TORCH_WEIGHTS)}), found none")
+            raise RankwellError(
+                f"{self.path}: expected weights (*.onnx, {', '.join(TORCH_WEIGHTS)}), found {self.other_weights}"
+            )
         wanted = precision or self.usual_precision
         file = self.onnx_files.get(wanted)
         if wanted == INT8 and file is not None and not contains(file, SAFE_INT8.encode()):
@@ -220,7 +242,10 @@ def read_weights(path: Path) -> dict[str, Floats]:
     """All tensors of a `model.safetensors`, or of the files that a `model.safetensors.index.json` lists, in float32."""
     if not path.name.endswith(INDEX):
         return _read_file(path)
-    parts = sorted(set(orjson.loads(path.read_bytes())["weight_map"].values()))
+    table = read_json(path).get("weight_map")
+    if not isinstance(table, dict) or not all(isinstance(part, str) for part in table.values()):
+        raise FormatError(path, None, expected='"weight_map": a file for each weight', found=table)
+    parts = sorted(set(table.values()))
     return {name: tensor for part in parts for name, tensor in _read_file(path.parent / Path(part).name).items()}
 
 
@@ -231,8 +256,10 @@ def _read_file(path: Path) -> dict[str, Floats]:
         header = orjson.loads(content[SIZE : SIZE + length].tobytes())
         data = content[SIZE + length :]
         return {name: _tensor(data, entry) for name, entry in header.items() if name != "__metadata__"}
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise FormatError(path, None, expected="weights in the safetensors format", found=str(error)) from error
+    except OSError as error:
+        raise FormatError(path, None, expected="a file with weights", found=Phrase(error.strerror or error)) from error
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        raise FormatError(path, None, expected="weights in the safetensors format", found=reason(error)) from error
 
 
 def _tensor(data: np.ndarray[Any, Any], entry: dict[str, Any]) -> Floats:

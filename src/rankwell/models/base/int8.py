@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwell.core import Floats, FormatError, RankwellError, atomic_write
+from rankwell.core import Floats, RankwellError, atomic_write
+from rankwell.models.base.onnx_file import load_graph, make_model, make_node, make_tensor, set_property, to_array
 
 LARGEST, PAIR = 127, 128  # of one weight, and of two neighbours together: 255 * 128 < 2^15
 SAFE_INT8 = "rankwell.int8"  # in the properties of a graph that this module made
@@ -21,9 +22,7 @@ def quantise(model: Any) -> Any:
     Weights have a scale for each column. Activations are quantised at run time ("dynamic"). Embeddings, norms,
     attention and the head stay in fp32.
     """
-    from onnx import helper, numpy_helper
-
-    matrices = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    matrices = {tensor.name: to_array(tensor) for tensor in model.graph.initializer}
     nodes: list[Any] = []
     constants: dict[str, Any] = {}
     rounded: dict[str, list[str]] = {}
@@ -35,25 +34,25 @@ def quantise(model: Any) -> Any:
         given, weight = node.input
         if given not in rounded:
             rounded[given] = [f"{given}_{part}" for part in ("quantized", "scale", "zero_point")]
-            nodes.append(helper.make_node("DynamicQuantizeLinear", [given], rounded[given]))
+            nodes.append(make_node("DynamicQuantizeLinear", [given], rounded[given]))
         values, scales = round_columns(matrix)
         names = [f"{weight}_{part}" for part in ("quantized", "scale", "zero_point")]
         parts: list[Any] = [values, scales, np.zeros(len(scales), dtype=np.int8)]
-        constants |= {name: numpy_helper.from_array(part, name) for name, part in zip(names, parts, strict=True)}
+        constants |= {name: make_tensor(part, name) for name, part in zip(names, parts, strict=True)}
         (output,) = node.output
         steps = [f"{output}_{step}" for step in ("integers", "floats", "scale")]
         nodes += [
-            helper.make_node("MatMulInteger", [rounded[given][0], names[0], rounded[given][2], names[2]], [steps[0]]),
-            helper.make_node("Cast", [steps[0]], [steps[1]], to=1),
-            helper.make_node("Mul", [rounded[given][1], names[1]], [steps[2]]),
-            helper.make_node("Mul", [steps[1], steps[2]], [output]),
+            make_node("MatMulInteger", [rounded[given][0], names[0], rounded[given][2], names[2]], [steps[0]]),
+            make_node("Cast", [steps[0]], [steps[1]], to=1),
+            make_node("Mul", [rounded[given][1], names[1]], [steps[2]]),
+            make_node("Mul", [steps[1], steps[2]], [output]),
         ]
     used = {name for node in nodes for name in node.input}
     kept = [tensor for tensor in model.graph.initializer if tensor.name in used]
     del model.graph.node[:], model.graph.initializer[:]
     model.graph.node.extend(nodes)
     model.graph.initializer.extend([*kept, *constants.values()])
-    helper.set_model_props(model, {SAFE_INT8: "no sum of two products exceeds 16 bits"})
+    set_property(model, SAFE_INT8, "no sum of two products exceeds 16 bits")
     return model
 
 
@@ -85,16 +84,13 @@ class OnnxGraph:
     """An ONNX graph with indices of its constants and connections."""
 
     def __init__(self, model: Any) -> None:
-        from onnx import helper, numpy_helper
-
-        self.helper, self.numpy_helper = helper, numpy_helper
         self.nodes = list(model.graph.node)
-        self.constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+        self.constants = {tensor.name: to_array(tensor) for tensor in model.graph.initializer}
         for node in self.nodes:
             if node.op_type == "Constant":
                 value = next((item.t for item in node.attribute if item.name == "value"), None)
                 if value is not None:
-                    self.constants[node.output[0]] = numpy_helper.to_array(value)
+                    self.constants[node.output[0]] = to_array(value)
             elif node.op_type == "Identity" and node.input[0] in self.constants:  # how exporters keep equal ones once
                 self.constants[node.output[0]] = self.constants[node.input[0]]
         self.producers = {output: node for node in self.nodes for output in node.output}
@@ -117,18 +113,6 @@ class OnnxGraph:
         if len(values) != 1:
             raise RankwellError(f"int8 graph: expected one constant among {', '.join(names)}, found {len(values)}")
         return values[0]
-
-
-def load_graph(file: Path) -> Any:
-    """Read an ONNX file."""
-    import onnx
-    from google.protobuf.message import DecodeError
-
-    try:
-        return onnx.load(file)
-    except (DecodeError, ValueError, OSError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FormatError(file, None, expected="an ONNX model", found=reason) from error
 
 
 def can_saturate(model: Any) -> bool:
@@ -165,10 +149,9 @@ def to_float(model: Any) -> Any:
         raise RankwellError(f"int8 graph: expected a dynamically quantised one, found {', '.join(left)}")
     used = {name for node in kept for name in node.input}
     constants = [tensor for tensor in model.graph.initializer if tensor.name in used and tensor.name not in weights]
-    constants += [graph.numpy_helper.from_array(value, name) for name, value in weights.items() if name in used]
-    plain = graph.helper.make_graph(kept, model.graph.name, model.graph.input, model.graph.output, constants)
-    opsets = list(model.opset_import)
-    return graph.helper.make_model(plain, opset_imports=opsets, ir_version=model.ir_version, producer_name="rankwell")
+    constants += [make_tensor(value, name) for name, value in weights.items() if name in used]
+    parts = (kept, model.graph.name, model.graph.input, model.graph.output, constants)
+    return make_model(*parts, model.opset_import, model.ir_version)
 
 
 def _replace_product(graph: OnnxGraph, node: Any, replaced: dict[str, Any], weights: dict[str, Floats]) -> None:
@@ -178,15 +161,19 @@ def _replace_product(graph: OnnxGraph, node: Any, replaced: dict[str, Any], weig
         raise RankwellError(f"int8 graph: expected DynamicQuantizeLinear before {node.name or node.op_type}")
     cast = graph.after(node, "Cast")
     scaled = graph.after(cast, "Mul")
-    scales = next(graph.producers[name] for name in scaled.input if name != cast.output[0])
-    name = node.input[1].removesuffix("_quantized")
-    weights[name] = restore(
-        graph.constant([node.input[1]]),
-        graph.constant(scales.input),
-        graph.constant([node.input[3]]) if len(node.input) > 3 else None,  # noqa: PLR2004 -- a, b, zero of a, zero of b
-    )
-    inputs = [rounded.input[0], name]
-    replaced[scaled.output[0]] = graph.helper.make_node("MatMul", inputs, list(scaled.output), name=node.name)
+    other = graph.producers.get(node.input[1])
+    if other is not None and other.op_type == "DynamicQuantizeLinear":  # attention: both factors are activations
+        second = other.input[0]
+    else:
+        second = node.input[1].removesuffix("_quantized")
+        scales = next(graph.producers[name] for name in scaled.input if name != cast.output[0])
+        weights[second] = restore(
+            graph.constant([node.input[1]]),
+            graph.constant(scales.input),
+            graph.constant([node.input[3]]) if len(node.input) > 3 else None,  # noqa: PLR2004 -- a, b, their zeros
+        )
+    inputs = [rounded.input[0], second]
+    replaced[scaled.output[0]] = make_node("MatMul", inputs, list(scaled.output), name=node.name)
 
 
 def _replace_look_up(graph: OnnxGraph, node: Any, replaced: dict[str, Any], weights: dict[str, Floats]) -> None:
@@ -197,11 +184,11 @@ def _replace_look_up(graph: OnnxGraph, node: Any, replaced: dict[str, Any], weig
     zero = graph.constant([node.input[2]]) if len(node.input) > 2 else None  # noqa: PLR2004 -- values, scale, zero
     weights[name] = restore(graph.constant([table]), graph.constant([node.input[1]]), zero)
     if gather is None or table == node.input[0]:
-        replaced[node.output[0]] = graph.helper.make_node("Identity", [name], list(node.output))
+        replaced[node.output[0]] = make_node("Identity", [name], list(node.output))
         return
     axis = next((item.i for item in gather.attribute if item.name == "axis"), 0)
     inputs = [name, gather.input[1]]
-    replaced[node.output[0]] = graph.helper.make_node("Gather", inputs, list(node.output), axis=axis, name=gather.name)
+    replaced[node.output[0]] = make_node("Gather", inputs, list(node.output), axis=axis, name=gather.name)
 
 
 def restore(

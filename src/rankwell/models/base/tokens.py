@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import orjson
 
-from rankwell.core import Integers, ParameterError, RankwellError
+from rankwell.core import Integers, MissingExtraError, ParameterError, RankwellError
 from rankwell.models.base.sources import fetched_models, find_model, known_models
+from rankwell.models.base.wordpiece import Frame, WordPiece
 
 QUERY_TOKENS = 62  # COVID-19 study: 512 = 62 for the query + 447 for the document + 3 special ones
 FEWEST = 8  # least number of tokens of a pair
@@ -64,52 +66,69 @@ class Truncation:
         )
 
 
-@dataclass(frozen=True)
-class Frame:
-    """The special tokens around one text or two, as in the tokenizer: `before` first `between` second `after`."""
-
-    before: list[int]
-    between: list[int]
-    after: list[int]
-    second: int  # the segment of the second text: 1 for BERT, 0 for models without segments
-    between_types: list[int]
-
-    def __len__(self) -> int:
-        return len(self.before) + len(self.between) + len(self.after)
-
-
 class Tokenizer:
     """A model's `tokenizer.json`, without its own padding and truncation."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self._tokenizer = load_tokenizer(file)
-        self.vocabulary = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) + 1
-        self.single, self.pair = self._learn_frames()
+        self.vocabulary = self._tokenizer.vocabulary
+        self.single, self.pair = self._tokenizer.single, self._tokenizer.pair
 
     def heads(self, texts: Sequence[str], budget: int) -> list[tuple[list[int], int]]:
         """The first `budget` tokens of each text, and how many more there were."""
-        encodings = self._tokenizer.encode_batch_fast([_head(text, budget) for text in texts], add_special_tokens=False)
-        return [self._head_of(text, encoding.ids, budget) for text, encoding in zip(texts, encodings, strict=True)]
+        ids = self._tokenizer.ids([_head(text, budget) for text in texts])
+        return [self._head_of(text, of_head, budget) for text, of_head in zip(texts, ids, strict=True)]
 
     def _head_of(self, text: str, ids: list[int], budget: int) -> tuple[list[int], int]:
         looked_at = len(_head(text, budget))
         if looked_at < len(text):
             if len(ids) <= budget:  # few tokens in much text (long words, runs of blanks): tokenize all of it
-                ids = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
+                (ids,) = self._tokenizer.ids([text])
                 return ids[:budget], max(len(ids) - budget, 0)
             return ids[:budget], round(len(ids) * len(text) / looked_at) - budget
         return ids[:budget], max(len(ids) - budget, 0)
 
-    def _learn_frames(self) -> tuple[Frame, Frame]:
+
+def _head(text: str, budget: int) -> str:
+    """The start of a text that holds its first `budget` tokens, up to a blank so that no word is cut."""
+    enough = (budget + 1) * LONG
+    if len(text) <= enough:
+        return text
+    blank = max(text.rfind(" ", 0, enough), text.rfind("\n", 0, enough))
+    return text[:blank] if blank > 0 else text
+
+
+class LibraryTokenizer:
+    """A `tokenizer.json` of any kind, read by the library `tokenizers`."""
+
+    def __init__(self, file: Path) -> None:
+        try:
+            from tokenizers import Tokenizer as Rust
+        except ImportError as error:
+            raise MissingExtraError(f"{file}, which is not BERT's own kind,", extra="hub") from error
+        try:
+            self._tokenizer = Rust.from_file(str(file))
+        except Exception as error:  # the library raises plain Exception for whatever is wrong with the file
+            raise RankwellError(f"{file}: expected a tokenizer, found {str(error).splitlines()[0]}") from error
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self.vocabulary = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) + 1
+        self.single, self.pair = self._learn_frames(file)
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of each text, without special tokens around it."""
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def _learn_frames(self, file: Path) -> tuple[Frame, Frame]:
         """The special tokens around one text, and around two."""
         part = self._tokenizer.encode("a", add_special_tokens=False).ids
         alone = self._tokenizer.encode("a").ids
-        start = _find(alone, part, 0, self.file)
+        start = _find(alone, part, 0, file)
         single = Frame(alone[:start], [], alone[start + len(part) :], 0, [])
         both = self._tokenizer.encode("a", "a")
-        first = _find(both.ids, part, 0, self.file)
-        second = _find(both.ids, part, first + len(part), self.file)
+        first = _find(both.ids, part, 0, file)
+        second = _find(both.ids, part, first + len(part), file)
         middle, after = slice(first + len(part), second), both.ids[second + len(part) :]
         pair = Frame(both.ids[:first], both.ids[middle], after, both.type_ids[second], both.type_ids[middle])
         return single, pair
@@ -122,28 +141,15 @@ def _find(ids: list[int], part: list[int], start: int, file: Path) -> int:
     raise RankwellError(f"{file}: expected a tokenizer that takes a pair of texts, found one that loses the second")
 
 
-def _head(text: str, budget: int) -> str:
-    """The start of a text that holds its first `budget` tokens, up to a blank so that no word is cut."""
-    enough = (budget + 1) * LONG
-    if len(text) <= enough:
-        return text
-    blank = max(text.rfind(" ", 0, enough), text.rfind("\n", 0, enough))
-    return text[:blank] if blank > 0 else text
-
-
-def load_tokenizer(file: Path) -> Any:
-    """The Rust tokenizer of a `tokenizer.json`, without truncation."""
-    from tokenizers import Tokenizer as Rust
-
+def load_tokenizer(file: Path) -> WordPiece | LibraryTokenizer:
+    """The tokenizer of a `tokenizer.json`, without truncation: BERT's own without any library."""
     if not file.is_file():
         raise RankwellError(f"{file.parent}: expected a file tokenizer.json in the model's folder, found none")
     try:
-        tokenizer = Rust.from_file(str(file))
-    except Exception as error:  # the library raises plain Exception for whatever is wrong with the file
-        raise RankwellError(f"{file}: expected a tokenizer, found {str(error).splitlines()[0]}") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
+        bert = WordPiece.parse(orjson.loads(file.read_bytes()))
+    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError):  # the library says what is wrong
+        bert = None
+    return bert or LibraryTokenizer(file)
 
 
 class PairTokens:
@@ -230,8 +236,7 @@ class TokenCounter:
 
     def __call__(self, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text."""
-        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [len(encoding.ids) for encoding in encodings]
+        return [len(ids) for ids in self._tokenizer.ids(texts)]
 
 
 def default_tokenizer() -> str | None:

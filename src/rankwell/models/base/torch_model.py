@@ -15,6 +15,7 @@ import numpy as np
 
 from rankwell.core import Floats, MissingExtraError, ParameterError, RankwellError
 from rankwell.models.base.folder import ModelFolder
+from rankwell.models.base.loading import reason
 from rankwell.models.base.runtime import INPUTS, OnnxModel
 from rankwell.models.base.tokens import Tokens, padded
 
@@ -30,12 +31,12 @@ class TorchModel:
     backend = "torch"
     batch_tokens: int | None = GPU_TOKENS
 
-    def __init__(self, folder: ModelFolder, task: str, layer: int) -> None:
+    def __init__(self, folder: ModelFolder, task: str, layer: int, device: str | None = None) -> None:
         self._inner = load_torch(folder, task, layer)
         import torch  # load_torch has checked that it is installed
 
         self._torch, self.file = torch, folder.torch_weights
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self._inner.to(self.device)
         self._forward = forward(self._inner, task, layer)
         self._pad = int(folder.config.get("pad_token_id") or 0)
@@ -101,6 +102,8 @@ def load_torch(folder: ModelFolder, task: str, layer: int) -> Any:
     if task == "pairs" and not (folder.next_sentence or "SequenceClassification" in folder.architecture):
         found = folder.architecture or "no architecture"
         raise RankwellError(f"{folder.name}: expected a cross-encoder (...ForSequenceClassification), found {found}")
+    if folder.torch_weights is None:
+        raise RankwellError(f"{folder.path}: expected weights for torch, found {folder.other_weights}")
     kind: Any = transformers.AutoModel
     if task == "pairs":
         heads = (transformers.AutoModelForSequenceClassification, transformers.AutoModelForNextSentencePrediction)
@@ -110,9 +113,9 @@ def load_torch(folder: ModelFolder, task: str, layer: int) -> Any:
     verbosity.set_verbosity_error()
     verbosity.disable_progress_bar()
     try:
-        model = kind.from_pretrained(folder.path, weights_only=True, **FROM_FOLDER).eval()
-    except (OSError, ValueError, RuntimeError) as error:
-        raise RankwellError(f"{folder.path}: expected a model for torch, found {str(error).splitlines()[0]}") from error
+        model = kind.from_pretrained(folder.path, use_safetensors=True, **FROM_FOLDER).eval()
+    except Exception as error:  # the library raises anything for a folder that is not as it expects
+        raise RankwellError(f"{folder.path}: expected a model for torch, found {reason(error)}") from error
     finally:
         verbosity.set_verbosity(level)
     layers = int(getattr(model.config, "num_hidden_layers", 0))

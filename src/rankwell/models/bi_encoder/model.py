@@ -24,14 +24,20 @@ POOLINGS: dict[str, Any] = {"cls": lambda hidden, _: hidden[:, 0], "max": _large
 
 
 class TextVectors(SavesWeights, nn.Module):
-    """A body with pooling: one vector per text."""
+    """A body with pooling: one vector per text. `upper`: the body's layers above those whose outputs are kept."""
 
-    def __init__(self, body: Any, pooling: str) -> None:
+    def __init__(self, body: Any, pooling: str, upper: Any = None) -> None:
         super().__init__()
         self.body, self.pooling = body, pooling
+        self._upper = (upper,)  # no module of its own: its weights are the body's
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """A row for each text, not normalised."""
-        hidden = self.body(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+    def forward(
+        self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, hidden: Tensor | None = None
+    ) -> Tensor:
+        """A row for each text, not normalised; from its tokens, or from the kept outputs of the lower layers."""
+        if hidden is None:
+            hidden = self.body(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        else:
+            hidden = self._upper[0](inputs_embeds=hidden, attention_mask=attention_mask).last_hidden_state
         vectors: Tensor = POOLINGS[self.pooling](hidden, attention_mask)
         return vectors

@@ -7,15 +7,16 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
 
-from rankwell.core import SILENT, Integers, ParameterError, Progress, RankwellError
-from rankwell.core.parameters import POSITIVE, Text, Whole, like, param
+from rankwell.core import SILENT, Floats, Integers, ParameterError, Progress, RankwellError
+from rankwell.core.parameters import POSITIVE, Number, Text, Whole, like, param
 from rankwell.models.base.encoders import POOLINGS
-from rankwell.models.base.folder import POOLING_MODES, ModelFolder
+from rankwell.models.base.folder import ModelFolder
+from rankwell.models.base.sentence_folder import POOLING_MODES
 from rankwell.models.base.tokens import TextTokens, Tokens
 from rankwell.models.base.torch_model import padded_tensors
 from rankwell.models.learning.pair_batches import WINDOW, PairLabels, label_columns, padding_and_segments
@@ -24,6 +25,9 @@ from rankwell.models.learning.settings import USUAL_TOKENS, RankerSettings
 from rankwell.models.learning.starting_model import HEAD, copy_tokenizer, freeze, load_body
 from rankwell.models.learning.trainer import Job, Start, Training, with_budget
 from rankwell.models.learning.validation import ranking_measures, validation_measures
+
+if TYPE_CHECKING:
+    from rankwell.models.learning.kept_layers import KeptLayers
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +43,7 @@ class TextTable:
         self._tokens = tokens
         self._places: dict[bytes, int] = {}
         self._ids: list[np.ndarray[Any, np.dtype[np.int32]]] = []
+        self.kept: KeptLayers | None = None
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -56,18 +61,32 @@ class TextTable:
         return [self._places[digest] for digest in digests]
 
     def inputs(self, places: Sequence[int], padding: int) -> dict[str, Any]:
-        """The model's input for some texts, padded to the longest."""
+        """The model's input for some texts, padded to the longest: tokens, or the kept outputs of its lower layers."""
         texts = (self._ids[place].astype(np.int64) for place in places)
-        return padded_tensors([Tokens(ids, np.zeros_like(ids)) for ids in texts], padding, segments=False)
+        tokens = padded_tensors([Tokens(ids, np.zeros_like(ids)) for ids in texts], padding, segments=False)
+        return tokens if self.kept is None else self.kept.hidden(places, tokens)
+
+    @property
+    def lengths(self) -> list[int]:
+        """The tokens of each text."""
+        return [len(ids) for ids in self._ids]
+
+
+TEACHER = "teacher"  # column of pairs: another model's score, whose softmax over a query's documents is the target
+NEVER = -1e4  # the logit of a document that does not count for a query
 
 
 @dataclass(frozen=True, eq=False)
 class PairTexts(PairLabels):
-    """Pairs with texts in a table: `queries[i]` and `documents[i]` are the entries of pair i."""
+    """Pairs with texts in a table: `queries[i]` and `documents[i]` are the entries of pair i.
+
+    `teacher` has another model's scores of the pairs, where there are some.
+    """
 
     table: TextTable
     queries: Integers
     documents: Integers
+    teacher: Floats | None = None
 
     @classmethod
     def of(cls, pairs: Pairs, table: TextTable, prompt: str, progress: Progress = SILENT) -> PairTexts:
@@ -79,7 +98,8 @@ class PairTexts(PairLabels):
             documents += table.add(batch["document"].to_pylist())
             progress.advance(len(batch))
         places = np.array([queries, documents], dtype=np.int64)
-        return cls(*label_columns(pairs), table, places[0], places[1])
+        teacher = np.array(pairs.column(TEACHER), dtype=np.float32) if TEACHER in pairs.columns else None
+        return cls(*label_columns(pairs), table, places[0], places[1], teacher)
 
 
 class InBatchNegatives:
@@ -109,16 +129,30 @@ class InBatchNegatives:
         """A batch of (row, epoch): queries; then one relevant document for each, and the hard negatives."""
         rows = self._without_clashes([row for row, _ in examples])
         epochs = dict(examples)
-        hard = [other for row in rows for other in self._hard(row, epochs[row])]
+        own = [self._hard(row, epochs[row]) for row in rows]
         groups = [int(self.pairs.groups[row]) for row in rows]
-        hard = [row for row in hard if not any(self._known(group, row) for group in groups)]
+        hard = [row for some in own for row in some if not any(self._known(group, row) for group in groups)]
+        together = [*rows, *dict.fromkeys(hard)]
         table = self.pairs.table
         queries = table.inputs(self.pairs.queries[rows].tolist(), self.padding)
-        documents = table.inputs(self.pairs.documents[[*rows, *dict.fromkeys(hard)]].tolist(), self.padding)
+        documents = table.inputs(self.pairs.documents[together].tolist(), self.padding)
         return {
             **{f"query_{name}": tensor for name, tensor in queries.items()},
             **{f"document_{name}": tensor for name, tensor in documents.items()},
+            **({} if self.pairs.teacher is None else {TEACHER: self._taught(rows, own, together)}),
         }
+
+    def _taught(self, rows: list[int], own: list[list[int]], together: list[int]) -> Any:
+        """The teacher's scores, a row for each query: of its own documents only, the others have NEVER."""
+        import torch
+
+        scores = np.full((len(rows), len(together)), NEVER, dtype=np.float32)
+        places = {row: place for place, row in reversed(list(enumerate(together)))}
+        for number, (row, others) in enumerate(zip(rows, own, strict=True)):
+            for one in (row, *others):
+                if self.pairs.teacher is not None and one in places:
+                    scores[number, places[one]] = self.pairs.teacher[one]
+        return torch.from_numpy(scores)
 
     def _without_clashes(self, rows: list[int]) -> list[int]:
         kept: list[int] = []
@@ -159,7 +193,10 @@ class BiEncoderSettings(RankerSettings):
     """Settings for training a bi-encoder, besides those of all training.
 
     The loss compares each query's relevant document with all others of the batch, and with `negatives` hard ones.
-    `query_prompt` precedes queries in training and in search.
+    With `teacher_share` a part of the loss is the divergence of the softmax over a query's own documents from that of
+    the teacher's scores; its hard negatives then count in that part alone. `query_prompt` precedes queries in training
+    and in search. The outputs of frozen layers (`freeze="layers:N"`) are computed once for each text and kept, which
+    makes later steps cheaper; frozen layers have no dropout then.
     """
 
     batch_size: int = like(
@@ -174,6 +211,9 @@ class BiEncoderSettings(RankerSettings):
         None, "How token vectors become one (default: the model's own way).", Text(tuple(POOLINGS))
     )
     negatives: int = param(1, "Hard negatives of each query that join the batch.", Whole())
+    teacher_share: float = param(
+        0.0, "Share of the loss that follows a teacher's scores, which the pairs then have.", Number(0, 1)
+    )
     scale: float = param(20.0, "Scale (1 / temperature) of the cosine similarities.", POSITIVE)
     max_tokens: int | None = like(RankerSettings, "max_tokens", help=f"Tokens of a text (default: {USUAL_TOKENS}).")
     query_prompt: str | None = param(
@@ -197,6 +237,7 @@ def _prepare(start: Start[BiEncoderSettings]) -> tuple[Job, BiEncoderSettings]:
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
     from rankwell.models.bi_encoder.model import TextVectors
+    from rankwell.models.learning.kept_layers import keep_layers
 
     settings, folder = start.settings, start.folder
     body = load_body(folder, settings.dropout)
@@ -207,15 +248,17 @@ def _prepare(start: Start[BiEncoderSettings]) -> tuple[Job, BiEncoderSettings]:
     training, held_out = start.tokenise(tokens, lambda pairs, progress: PairTexts.of(pairs, table, prompt, progress))
     batches = InBatchNegatives(training, negatives=settings.negatives, padding=padding)
     examples = RelevantPairs(batches.positives)
-    _check(examples, settings)
+    _check(examples, settings, taught=training.teacher is not None)
     nothing: Any = None  # the loss gets vectors, and needs no model
     library = MultipleNegativesRankingLoss(nothing, scale=settings.scale)
 
     def loss_of(model: Any, batch: dict[str, Any]) -> Any:
         queries, documents = (
-            model(batch[f"{which}_input_ids"], batch[f"{which}_attention_mask"]).float()
-            for which in ("query", "document")
+            model(**{name.removeprefix(which): part for name, part in batch.items() if name.startswith(which)}).float()
+            for which in ("query_", "document_")
         )
+        if settings.teacher_share:
+            return taught_loss(queries, documents, batch[TEACHER], settings.scale, settings.teacher_share)
         relevant, hard = documents[: len(queries)], documents[len(queries) :]
         return library.compute_loss_from_embeddings([queries, relevant, *([hard] if len(hard) else [])], nothing)
 
@@ -227,8 +270,31 @@ def _prepare(start: Start[BiEncoderSettings]) -> tuple[Job, BiEncoderSettings]:
         write_encoder(model, place, folder, settings)
 
     validate = None if held_out is None else validated(held_out)
-    model = TextVectors(body, settings.pooling or "mean")
+    table.kept = keep_layers(body, settings.freeze, table.lengths, start.run.path)
+    upper = None if table.kept is None else table.kept.upper
+    model = TextVectors(body, settings.pooling or "mean", upper)
     return Job(model, examples, batches, loss_of, write, validate).decided_by(settings.measure), settings
+
+
+def taught_loss(queries: Any, documents: Any, teacher: Any, scale: float, share: float) -> Any:
+    """(1 - share) * in-batch negatives + share * KL(softmax(teacher) || softmax(scale * cosines)).
+
+    In-batch negatives: - log softmax of the first documents against those of other queries; a query's own hard
+    negatives are left to the teacher, who may find them relevant. `teacher` has NEVER where a document is not the
+    query's own. Hinton, Vinyals and Dean, "Distilling the knowledge in a neural network", 2015, over lists.
+    """
+    import torch
+    from torch.nn.functional import cross_entropy, normalize
+
+    similar = scale * normalize(queries, dim=-1) @ normalize(documents, dim=-1).T
+    listed, own = teacher > NEVER, torch.arange(len(queries), device=queries.device)
+    others = listed.clone()
+    others[own, own] = False
+    contrast = cross_entropy(similar.masked_fill(others, NEVER), own)
+    target = teacher.log_softmax(dim=1)
+    mine = similar.masked_fill(~listed, NEVER).log_softmax(dim=1)
+    divergence = (target.exp() * (target - mine)).masked_fill(~listed, 0.0).sum(dim=1).mean()
+    return (1 - share) * contrast + share * divergence
 
 
 def cosines(model: Any, pairs: PairTexts, padding: int) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -271,7 +337,10 @@ def write_encoder(model: Any, place: Path, folder: ModelFolder, settings: BiEnco
         (place / name).write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
 
 
-def _check(examples: RelevantPairs, settings: BiEncoderSettings) -> None:
+def _check(examples: RelevantPairs, settings: BiEncoderSettings, *, taught: bool) -> None:
+    if settings.teacher_share and not taught:
+        expected = "0, or pairs with a teacher's scores (rankwell adapt makes such pairs)"
+        raise ParameterError("teacher_share", expected=expected, found=settings.teacher_share)
     if len(examples) < FEWEST:
         raise RankwellError(
             f"pairs: expected at least {FEWEST} relevant pairs, each against the other, found {len(examples)}"
@@ -280,7 +349,7 @@ def _check(examples: RelevantPairs, settings: BiEncoderSettings) -> None:
         log.warning("%s relevant pairs are fewer than a batch of %s", len(examples), settings.batch_size)
 
 
-train_bi_encoder = Training(
+train_bi_encoder: Training[BiEncoderSettings] = Training(
     KIND,
     "Fine-tune a bi-encoder, which makes vectors of texts, for rankwell encode and search --dense.",
     BiEncoderSettings,

@@ -51,6 +51,8 @@ class CrossEncoder(Reranker):
 
     Nogueira and Cho, "Passage re-ranking with BERT", 2019. `cache`: store scores in Rankwell's folder (or in the
     given folder), so that no pair is scored twice. `tally` counts the work done.
+
+    >>> BM25(index) >> CrossEncoder("ms-marco-minilm-l12", k=50, document="{title} {abstract}")
     """
 
     of_scorer: ClassVar[tuple[str, ...]] = ("max_tokens", "query_tokens", "precision")

@@ -46,7 +46,7 @@ def _prepare(start: Start[CrossEncoderSettings]) -> tuple[Job, CrossEncoderSetti
     return pair_ranker(model, PairBatches(training, *how), validation, settings, write)
 
 
-train_cross_encoder = Training(
+train_cross_encoder: Training[CrossEncoderSettings] = Training(
     KIND,
     "Fine-tune a cross-encoder, which reads query and document together.",
     CrossEncoderSettings,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankwell.core import ParameterError, RankwellError
-from rankwell.core.parameters import POSITIVE, Text, like, param
+from rankwell.core.parameters import POSITIVE, Text, known_settings, like, param
 from rankwell.models.base.folder import ModelFolder
 from rankwell.models.cross_encoder.training import CrossEncoderSettings
 from rankwell.models.distillation.student import Student, find_teacher
@@ -126,14 +126,18 @@ def distil(
     validation: Pairs | Path | str | float | None = None,
     resume: bool = False,
     quiet: bool = False,
+    **changes: Any,
 ) -> TrainingResult:
     """Train a student on pairs, which need no labels, and write a run folder.
 
+    `changes` are single settings by name.
     `teacher` is a cross-encoder by name or folder. `student` is another model, or one made of the teacher (`Student`).
     `validation` (labelled pairs) and `resume` are those of `rankwell.models.learning.trainer.Training`.
+
+    >>> distil("ms-marco-minilm-l12", "teacher:6", "pairs", "run", epochs=1)
     """
     needs_training(WHAT)
-    settings = settings or DistilSettings()
+    settings = replace(settings or DistilSettings(), **known_settings(DistilSettings, changes))
     master = find_teacher(teacher)
     start = Student.parse(student).folder(master)
     data = Data.of(pairs, validation, settings.seed)

@@ -6,7 +6,6 @@ import logging
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -15,8 +14,10 @@ import numpy as np
 from rankwell.core import SILENT, Booleans, Floats, Progress, Run, Values, sigmoid
 from rankwell.core.errors import FormatError, ParameterError, RankwellError
 from rankwell.core.parameters import Whole, like, param
+from rankwell.models.base.device import loaded_once
 from rankwell.models.base.encoders import OneLogit, Transformer
 from rankwell.models.base.folder import RANKER_RECORD, ModelFolder, RankerRecord
+from rankwell.models.base.loading import loads_model
 from rankwell.models.base.tokens import QUERY_TOKENS, Pair, Texts, Tokenizer, Tokens, Truncation, as_text
 from rankwell.models.reranking.reranker import DUO_DEPTH, BlockScores, Candidate, Candidates, Reranker, RerankSettings
 from rankwell.models.reranking.scores import PairScores, Scorer
@@ -90,6 +91,7 @@ class DuoScorer(OneLogit, Transformer):
     A `Scorer`: the second text of each pair is a tuple of two documents.
     """
 
+    @loads_model
     def __init__(self, model: str, *, precision: str | None = None, threads: int | None = None) -> None:
         super().__init__(model, threads)
         settings = duo_settings(self._folder)
@@ -119,7 +121,7 @@ class DuoScorer(OneLogit, Transformer):
         return self._fingerprint(DUO, self._tokens.max_tokens, self._tokens.query_tokens)
 
 
-load_duo = lru_cache(maxsize=4)(DuoScorer)  # the same arguments give the same object
+load_duo = loaded_once(DuoScorer)
 
 
 def _two(documents: Texts) -> tuple[str, str]:
@@ -210,6 +212,8 @@ class Duo(Reranker):
     are the same for a query whatever others are ranked.
 
     Nogueira, Yang, Cho and Lin, "Multi-stage document ranking with BERT", 2019.
+
+    >>> BM25(index) >> CrossEncoder("ms-marco-minilm-l12") >> Duo("run/model", k=10)
     """
 
     keeps_scores: ClassVar[bool] = False

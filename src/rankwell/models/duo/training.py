@@ -247,7 +247,7 @@ def _batches(start: Start[DuoSettings], config: Any) -> tuple[TripleBatches, Tri
     return batches, TripleBatches(held_out, compared, *how)
 
 
-train_duo = Training(
+train_duo: Training[DuoSettings] = Training(
     DUO,
     "Fine-tune duoBERT, which predicts which of two documents is more relevant.",
     DuoSettings,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 
-from rankwell.core import Integers, ParameterError, RankwellError
-from rankwell.models.base.folder import ModelFolder
+from rankwell.core import Integers, ParameterError, RankwellError, atomic_write
+from rankwell.models.base.folder import ModelFolder, read_json, read_weights, write_weights
 from rankwell.models.base.torch_model import FROM_FOLDER
 from rankwell.models.learning.starting_model import freeze, load_model
 
@@ -148,6 +150,7 @@ HEADS: Mapping[str, tuple[str, ...]] = {
     "xlm-roberta": ("lm_head",),
 }
 BODY = "body"
+NEXT_SENTENCE = "cls.seq_relationship."  # prefix of the weights of BERT's next-sentence head
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,20 @@ def load_masked_model(folder: ModelFolder, seed: int = 0) -> LoadedModel:
         setattr(model, model.base_model_prefix, body)
         model.tie_weights()
     return LoadedModel(model, tuple(missing))
+
+
+def keep_next_sentence(start: ModelFolder, place: Path) -> None:
+    """Give a written model the next-sentence head of the model it began with, if that has one.
+
+    The training does not use this head, so transformers leaves it out; a cross-encoder can begin with it.
+    """
+    if not start.next_sentence or start.torch_weights is None:
+        return
+    head = {name: value for name, value in read_weights(start.torch_weights).items() if name.startswith(NEXT_SENTENCE)}
+    file, config = place / "model.safetensors", place / "config.json"
+    write_weights(file, read_weights(file) | head)
+    with atomic_write(config) as written:
+        written.write(orjson.dumps({**read_json(config), "architectures": ["BertForPreTraining"]}))
 
 
 def freeze_body(model: Any, what: str) -> None:

@@ -110,6 +110,7 @@ def _train(run: RunFolder, start: _Start, texts: MlmTexts, settings: MlmSettings
 
     def write_model(trained: Any, place: Path) -> None:
         trained.save_pretrained(place)
+        masking.keep_next_sentence(start.folder, place)
         copy_tokenizer(start.folder.path, place)
         adaptations.append(Adaptation(start.loaded.new, before, examination.take(trained, "after"), texts.training))
         write_adaptation(run.path, adaptations[-1])

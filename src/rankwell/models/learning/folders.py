@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rankwell.core import RankwellError, sync_folder
+from rankwell.core import RankwellError, make_folder, sync_folder, sync_tree
 
 PREFIX = "checkpoint-"
 STAGING, LEAVING = ".saving", ".leaving"
@@ -44,7 +43,7 @@ class Checkpoints:
         staging = self.path / STAGING
         shutil.rmtree(staging, ignore_errors=True)
         try:
-            staging.mkdir(parents=True)
+            make_folder(staging)
             yield staging
             made = staging / f"{PREFIX}{step}"
             sync_tree(made)
@@ -69,12 +68,13 @@ class Checkpoints:
             shutil.rmtree(self.path / name, ignore_errors=True)
 
     def _remove(self, checkpoint: Path) -> None:
-        """Rename, then remove: a half-removed checkpoint must not look complete."""
+        """Rename, sync, then remove: a half-removed checkpoint must not look complete."""
         if not checkpoint.exists():
             return
         leaving = self.path / LEAVING
         shutil.rmtree(leaving, ignore_errors=True)
         checkpoint.rename(leaving)
+        sync_folder(self.path)
         shutil.rmtree(leaving, ignore_errors=True)
 
     def _failure(self, step: int, error: Exception) -> str:
@@ -91,15 +91,6 @@ class Checkpoints:
 def is_of_writing(error: Exception) -> bool:
     """Whether an error is a failed write: the system, torch and safetensors each have their own."""
     return isinstance(error, (OSError, RuntimeError)) or type(error).__name__ == "SafetensorError"
-
-
-def sync_tree(folder: Path) -> None:
-    """Sync all files of a folder to the disk."""
-    for file in folder.rglob("*"):
-        if file.is_file():
-            with file.open("rb") as opened:
-                os.fsync(opened.fileno())
-    sync_folder(folder)
 
 
 def check_new_folder(path: Path | str) -> None:
@@ -129,7 +120,8 @@ def new_folder(path: Path | str) -> Iterator[Path]:
     check_new_folder(path)
     temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.part")
     try:
-        temporary.mkdir(parents=True)
+        make_folder(path.parent)
+        temporary.mkdir()
     except OSError as error:
         raise RankwellError(f"{path}: cannot write here: {error.strerror}") from error
     try:

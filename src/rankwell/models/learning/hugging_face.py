@@ -16,6 +16,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
 from rankwell.core import SILENT, Progress, RankwellError
+from rankwell.models.base.device import CPU, chosen_device
 from rankwell.models.learning.run_folder import RunFolder
 from rankwell.models.learning.settings import TrainingSettings, best_step, should_stop
 from rankwell.models.learning.trainer import Job
@@ -117,6 +118,7 @@ class RunTrainer(Trainer):
             remove_unused_columns=False,
             report_to="none",
             disable_tqdm=True,
+            use_cpu=chosen_device() == CPU,
             dataloader_pin_memory=torch.cuda.is_available(),
             **_precision(settings.precision),
         )
@@ -224,6 +226,11 @@ class FollowRun(TrainerCallback):
         for part in (self.trainer.sampler, self.trainer.job.examples):
             if hasattr(part, "set_epoch"):
                 part.set_epoch(epoch)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002 -- the library's signature
+        """Show the last loss."""
+        if logs and "loss" in logs:
+            self.trainer.progress.note = f"loss {float(logs['loss']):.4f}"
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Advance the progress, and log before each checkpoint."""

@@ -16,9 +16,9 @@ from typing import Any
 import orjson
 
 from rankwell import __version__
-from rankwell.core import FormatError, RankwellError, atomic_write, sync_folder
+from rankwell.core import FormatError, RankwellError, atomic_write, make_folder, sync_folder, sync_tree
 from rankwell.models.base.folder import read_json
-from rankwell.models.learning.folders import Checkpoints, is_of_writing, sync_tree
+from rankwell.models.learning.folders import Checkpoints, is_of_writing
 
 
 class MetricsLog:
@@ -115,7 +115,7 @@ class RunFolder:
             "data": {"folder": data, "fingerprint": data_fingerprint, **(details or {})},
             "settings": dict(configuration),
         }
-        run.path.mkdir(parents=True, exist_ok=True)
+        make_folder(run.path)
         write_json(run.path / CONFIGURATION, content)
         return run
 

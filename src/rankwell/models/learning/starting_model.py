@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 
 from rankwell.core import ParameterError, RankwellError
-from rankwell.models.base.folder import TOKENIZER, ModelFolder
+from rankwell.models.base.folder import TOKENIZER, ModelFolder, read_json
+from rankwell.models.base.loading import reason
 from rankwell.models.base.torch_model import FROM_FOLDER
 from rankwell.models.learning.settings import USUAL_TOKENS
 
@@ -28,10 +29,10 @@ def load_model(folder: ModelFolder, kind: Any, **options: Any) -> tuple[Any, lis
     verbosity.disable_progress_bar()
     try:
         model, said = kind.from_pretrained(
-            folder.path, weights_only=True, output_loading_info=True, **FROM_FOLDER, **options
+            folder.path, use_safetensors=True, output_loading_info=True, **FROM_FOLDER, **options
         )
-    except (OSError, ValueError, RuntimeError) as error:
-        raise RankwellError(f"{folder.path}: expected a model for torch, found {str(error).splitlines()[0]}") from error
+    except Exception as error:  # the library raises anything for a folder that is not as it expects
+        raise RankwellError(f"{folder.path}: expected a model for torch, found {reason(error)}") from error
     finally:
         verbosity.set_verbosity(level)
     return model, sorted({*said["missing_keys"], *(name for name, *_ in said["mismatched_keys"])})
@@ -65,7 +66,7 @@ def find_trainable(name: str) -> ModelFolder:
     """The folder of a model with PyTorch weights and a tokenizer."""
     folder = ModelFolder.find(name)
     if folder.torch_weights is None:
-        found = f"only ONNX ({', '.join(folder.onnx_files)})" if folder.onnx_files else "none"
+        found = f"only ONNX ({', '.join(folder.onnx_files)})" if folder.onnx_files else folder.other_weights
         raise RankwellError(f"{name}: expected PyTorch's weights (model.safetensors) to start from, found {found}")
     return folder
 
@@ -94,7 +95,7 @@ def _encoder_config(folder: ModelFolder, expected: str, *mappings: str) -> Any:
     kinds: Any = transformers.models.auto.modeling_auto
     try:
         config = transformers.AutoConfig.from_pretrained(folder.path, **FROM_FOLDER)
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:  # the library raises anything for a configuration that is not as it expects
         found = folder.config.get("model_type", "no model type")
         raise RankwellError(
             f"{folder.name}: expected a model type that transformers {transformers.__version__} knows, found {found}"
@@ -127,7 +128,7 @@ def token_budget(folder: ModelFolder, wanted: int | None) -> int:
 def longest_input(folder: ModelFolder) -> int:
     """The number of positions of the model; its authors may recommend less."""
     told = [_tokenizer_config(folder.path).get("model_max_length"), folder.config.get("max_position_embeddings")]
-    return min((int(number) for number in told if number), default=LONGEST)
+    return min((int(number) for number in told if isinstance(number, int | float) and number >= 1), default=LONGEST)
 
 
 def copy_tokenizer(source: Path, target: Path, max_tokens: int | None = None) -> None:
@@ -142,8 +143,7 @@ def copy_tokenizer(source: Path, target: Path, max_tokens: int | None = None) ->
 
 
 def _tokenizer_config(folder: Path) -> dict[str, Any]:
-    file = folder / "tokenizer_config.json"
-    return dict(orjson.loads(file.read_bytes())) if file.is_file() else {}
+    return read_json(folder / "tokenizer_config.json")
 
 
 NONE, HEAD, EMBEDDINGS, LAYERS = "none", "head", "embeddings", "layers:"

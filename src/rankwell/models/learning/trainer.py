@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from rankwell.core import Integers, MissingExtraError, Progress, RankwellError
+from rankwell.core import Integers, MissingExtraError, Progress, RankwellError, Shown
+from rankwell.core.parameters import known_settings
 from rankwell.evaluation import parse_measure
 from rankwell.index.manifest import WriterLock
 from rankwell.models.base.folder import ModelFolder
@@ -64,9 +65,13 @@ class Job:
         return replace(self, measure=decisive, higher_is_better=wanted.higher_is_better)
 
 
-@dataclass(frozen=True)
-class TrainingResult:
-    """The result of a training run."""
+@dataclass(frozen=True, repr=False)
+class TrainingResult(Shown):
+    """The result of a training run; `folder.model` is the folder of the trained model.
+
+    >>> result = train.cross_encoder("pairs", "run", model="minilm-l6")
+    >>> BM25(index) >> CrossEncoder(result.model)
+    """
 
     folder: RunFolder
     steps: int  # steps done
@@ -75,6 +80,15 @@ class TrainingResult:
     before: Mapping[str, float]  # the same before training
     stopped_early: bool
     seconds: float  # seconds of training, since the start or the last resumption
+
+    def __repr__(self) -> str:
+        measured = "".join(f", {name} {value:.4f}" for name, value in self.measures.items())
+        return f"TrainingResult({str(self.folder.path)!r}, {self.steps} steps{measured})"
+
+    @property
+    def model(self) -> str:
+        """The folder of the trained model, as stages take it: `CrossEncoder(result.model)`."""
+        return str(self.folder.model)
 
 
 def needs_training(what: str) -> None:
@@ -157,14 +171,18 @@ class Training(Generic[Settings]):
         validation: Pairs | Path | str | float | None = HELD_OUT,
         resume: bool = False,
         quiet: bool = False,
+        **changes: Any,
     ) -> TrainingResult:
         """Train on pairs and write a run folder, whose `model/` re-ranks or encodes.
 
+            train.cross_encoder("pairs", "run", model="minilm-l6", epochs=2, batch_size=32)
+
+        `changes` are single settings by name; `settings` has all of them.
         `validation`: pairs of other queries, a folder of them, or the fraction of queries to hold out; None or 0 for
         none, and then the weights of the last step are kept. With `resume` an unfinished run in `out` is continued.
         """
+        settings = replace(settings or self.settings(), **known_settings(self.settings, changes))
         needs_training(f"training ({self.kind})")
-        settings = settings or self.settings()
         folder, data = find_trainable(model), Data.of(pairs, validation, settings.seed)
         settings = self.complete(folder, settings)
         kind = getattr(settings, "kind", self.kind)  # each review ranker has its own kind of run

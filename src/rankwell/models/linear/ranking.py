@@ -229,6 +229,8 @@ class Linear(CrossEncoder):
 
     Its parameters are those of `CrossEncoder` without a transformer's. Scores are not cached: computing them is faster
     than looking them up.
+
+    >>> BM25(index) >> Linear("linear-model", k=100)
     """
 
     def __post_init__(self) -> None:

@@ -45,11 +45,12 @@ class Aggregation(nn.Module):
 
     `forward(passages, there)`: passages [documents, most, width], there [documents, most], which is False where a
     document has fewer passages than the longest of the batch; returns [documents, width]. Padding has no effect.
+    A document has at most `most` passages.
     """
 
-    def __init__(self, sizes: Sizes) -> None:
+    def __init__(self, sizes: Sizes, most: int) -> None:
         super().__init__()
-        self.sizes = sizes
+        self.sizes, self.most = sizes, most
 
 
 class Average(Aggregation):
@@ -71,8 +72,8 @@ class Maximum(Aggregation):
 class Attention(Aggregation):
     """w = softmax(W^T T_1, ..., W^T T_n); D = sum over k of w_k T_k, with W of [width] learnt."""
 
-    def __init__(self, sizes: Sizes) -> None:
-        super().__init__(sizes)
+    def __init__(self, sizes: Sizes, most: int) -> None:
+        super().__init__(sizes, most)
         self.weigh = nn.Linear(sizes.width, 1, bias=False)  # a bias would be equal for all passages and have no effect
 
     def weights(self, passages: Tensor, there: Tensor) -> Tensor:
@@ -86,14 +87,15 @@ class Attention(Aggregation):
 
 
 class Transformer(Aggregation):
-    """Two of BERT's layers over [CLS], T_1, ..., T_n; D is the output at [CLS], a learnt embedding.
+    """Two of BERT's layers over [CLS], T_1 + P_1, ..., T_n + P_n; D is the output at [CLS], a learnt embedding.
 
-    Passages have no positions: the order of the n vectors does not matter.
+    P_k is a learnt embedding of the passage's position, so that the order of the passages matters.
     """
 
-    def __init__(self, sizes: Sizes) -> None:
-        super().__init__(sizes)
+    def __init__(self, sizes: Sizes, most: int) -> None:
+        super().__init__(sizes, most)
         self.first = nn.Parameter(torch.zeros(sizes.width))
+        self.positions = nn.Parameter(torch.zeros(most, sizes.width))
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(
                 sizes.width,
@@ -110,7 +112,8 @@ class Transformer(Aggregation):
     def forward(self, passages: Tensor, there: Tensor) -> Tensor:
         """[documents, 1 + most, width] through the layers; the output is the first row."""
         count = len(passages)
-        hidden = torch.cat([self.first.expand(count, 1, -1), passages], dim=1)
+        placed = passages + self.positions[: passages.shape[1]]
+        hidden = torch.cat([self.first.expand(count, 1, -1), placed], dim=1)
         absent = torch.cat([there.new_zeros(count, 1), ~there], dim=1)
         for layer in self.layers:
             hidden = layer(hidden, src_key_padding_mask=absent)
@@ -134,11 +137,11 @@ class Scored(NamedTuple):
 class ParadeModule(SavesWeights, nn.Module):
     """A body that reads each passage together with the query, an aggregation, and a linear layer."""
 
-    def __init__(self, body: Any, aggregate: str) -> None:
+    def __init__(self, body: Any, aggregate: str, most: int) -> None:
         super().__init__()
         sizes = Sizes.of(body.config)
         self.body = body
-        self.aggregation = AGGREGATIONS[aggregate](sizes)
+        self.aggregation = AGGREGATIONS[aggregate](sizes, most)
         self.dropout = nn.Dropout(sizes.dropout)
         self.head = nn.Linear(sizes.width, 1)
         self._begin()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,13 @@ import numpy as np
 from rankwell.core import SILENT, Document, Floats, Progress, Template, atomic_write, fingerprint, fingerprint_file
 from rankwell.core.errors import FormatError, ParameterError, RankwellError
 from rankwell.models.base.bert_graph import MICROSOFT, BertGraph
+from rankwell.models.base.device import loaded_once, refuse_gpu
 from rankwell.models.base.encoders import OneLogit, Transformer
 from rankwell.models.base.export import PAIRS, TEXTS, Export, kept_graph, make
 from rankwell.models.base.folder import FP32, INT8, PRECISIONS, RANKER_RECORD, ModelFolder, RankerRecord, read_weights
 from rankwell.models.base.int8 import quantise_file
+from rankwell.models.base.loading import loads_model
+from rankwell.models.base.onnx_file import make_opset, parse
 from rankwell.models.base.runtime import OnnxModel
 from rankwell.models.base.tokens import Pair, PairTokens, Texts, Tokens, padded
 from rankwell.models.cross_encoder.ranking import CrossEncoder
@@ -26,10 +29,12 @@ from rankwell.models.reranking.reranker import RerankSettings
 from rankwell.models.reranking.scores import Scorer
 
 OF_TRAINING = ("passages", "max_tokens", "query_tokens")  # settings that a model has from its training
-PARADE, TOP_WEIGHTS = "parade", "aggregator.safetensors"
+PARADE: str = "parade"
+TOP_WEIGHTS: str = "aggregator.safetensors"
 VERSION = 2  # version of the graphs (2: int8 that cannot saturate); a cached one of another version is replaced
 HIDDEN = "last_hidden_state"
 LAYERS = 2
+POSITIONS = "aggregation.positions"
 ABOVE = 1000  # our layers are numbered from here, to avoid name clashes with the body's
 REDUCE_BY_INPUT = 18  # the opset from which reductions take their axes as an input
 # Torch's names of the parts of an encoder layer, and BERT's.
@@ -64,7 +69,7 @@ class ParadeGraph(BertGraph):
         """The whole graph; the body's output is the vectors of all tokens, or of the first alone."""
         if aggregate not in self._ways:
             raise RankwellError(f"{self.name}: expected one of {', '.join(self._ways)}, found {aggregate}")
-        model = self._onnx.load_model_from_string(body)
+        model = parse(body)
         self._opset = next(opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx"))
         rows = self._node("Gather", [HIDDEN, self._constant("parade.row", np.array(0))], "parade.passages", axis=1)
         self._node("Identity", [self._head("head", "", self._ways[aggregate](rows))], "logits")
@@ -75,7 +80,7 @@ class ParadeGraph(BertGraph):
         del graph.output[:]
         graph.output.append(self._floats("logits", [1, 1]))
         if MICROSOFT not in {opset.domain for opset in model.opset_import}:
-            model.opset_import.append(self._onnx.helper.make_opsetid(MICROSOFT, 1))
+            model.opset_import.append(make_opset(MICROSOFT, 1))
         return bytes(model.SerializeToString())
 
     def _reduced(self, operation: str, rows: str) -> str:
@@ -93,6 +98,12 @@ class ParadeGraph(BertGraph):
 
     def _transformer(self, rows: str) -> str:
         first = self._constant("parade.first", self._tensor("aggregation.first", "")[None])
+        if POSITIONS in self.weights:  # models of the first version have none
+            shape = self._node("Shape", [rows], "parade.shape")
+            count = self._node("Gather", [shape, self._constant("parade.zero", np.array([0]))], "parade.count")
+            table = self._constant("parade.positions", self._tensor(POSITIONS, ""))
+            places = self._node("Slice", [table, "parade.zero", count], "parade.places")
+            rows = self._node("Add", [rows, places], "parade.placed")
         hidden = self._node("Concat", [first, rows], "parade.sequence", axis=0)
         hidden = self._node("Unsqueeze", [hidden, self._constant("parade.zero", np.array([0]))], "parade.batch")
         for number in range(LAYERS):
@@ -158,7 +169,7 @@ class ParadeReading:
 
     def split(self, texts: Texts) -> list[str]:
         """The passages of a document, given as such or as one text; one empty passage where it has no text."""
-        return self.chosen(self.passages.split("", texts)) or [""] if isinstance(texts, str) else list(texts)
+        return self.chosen(self.passages.split("", texts) if isinstance(texts, str) else texts) or [""]
 
 
 class ParadeTokens:
@@ -184,9 +195,11 @@ class ParadeScorer(OneLogit, Transformer):
 
     _model: OnnxModel
 
+    @loads_model
     def __init__(self, model: str, *, precision: str | None = None, threads: int | None = None) -> None:
         super().__init__(model, threads)
         self.reading = ParadeReading.of_folder(self._folder)
+        refuse_gpu(model, "a PARADE model, which ONNX Runtime runs")
         if precision not in (None, *PRECISIONS):
             raise ParameterError("precision", expected=" or ".join(PRECISIONS), found=precision)
         self.precision = precision or FP32
@@ -205,7 +218,7 @@ class ParadeScorer(OneLogit, Transformer):
         return fingerprint([PARADE, *files, self._model.runtime, self.precision, self.reading])
 
 
-load_parade = lru_cache(maxsize=4)(ParadeScorer)  # the same arguments give the same object
+load_parade = loaded_once(ParadeScorer)
 
 
 def graph_file(folder: ModelFolder, reading: ParadeReading, precision: str = FP32) -> Path:
@@ -248,6 +261,8 @@ class Parade(CrossEncoder):
 
     All parameters are those of `CrossEncoder`, but how documents are split, truncated and aggregated is fixed
     by the model's training. `reading` has these settings from its folder.
+
+    >>> BM25(index) >> Parade("run/model", k=50)
     """
 
     reading: ParadeReading | None = None

@@ -143,7 +143,7 @@ def _prepare(start: Start[ParadeSettings]) -> tuple[Job, ParadeSettings]:
     split = passages_of(start.data, settings)
     body = load_body(folder, settings.dropout)
     freeze(body, settings.freeze)
-    model, sizes = ParadeModule(body, settings.aggregate), Sizes.of(body.config)
+    model, sizes = ParadeModule(body, settings.aggregate, settings.most_passages), Sizes.of(body.config)
     reading = ParadeReading(
         aggregate=settings.aggregate,
         passages=split,
@@ -195,7 +195,7 @@ def passages_of(data: Data, settings: ParadeSettings) -> Passages:
     return wanted
 
 
-train_parade = Training(
+train_parade: Training[ParadeSettings] = Training(
     PARADE,
     "Fine-tune PARADE, which reads the passages of a long document and gives the document one score.",
     ParadeSettings,

@@ -37,6 +37,8 @@ class Passages:
     paragraphs that are too long are split further.
 
     Dai and Callan (SIGIR 2019) have 150 words with 75 overlapping.
+
+    >>> CrossEncoder("ms-marco-minilm-l12", passages=Passages(150, 50), aggregate="max")
     """
 
     words: int = 150

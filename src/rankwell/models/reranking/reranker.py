@@ -14,9 +14,22 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from rankwell.core import Booleans, Document, Floats, Judgments, ParameterError, Progress, Stage, Template, fingerprint
-from rankwell.core.parameters import Text, Whole, like, param
+from rankwell.core import (
+    Booleans,
+    Document,
+    Floats,
+    Judgments,
+    ParameterError,
+    Phrase,
+    Progress,
+    Stage,
+    Template,
+    fingerprint,
+)
+from rankwell.core.parameters import Text, Whole, check_parameters, like, param
+from rankwell.core.records import has_column, is_frame
 from rankwell.core.run import Run, Values
+from rankwell.core.stage import Given
 from rankwell.index import SearchIndex
 from rankwell.models.base.folder import PRECISIONS
 from rankwell.models.base.tokens import Texts
@@ -26,7 +39,9 @@ from rankwell.models.reranking.scores import PairScores, ScoreCache, Scorer, Tal
 log = logging.getLogger(__name__)
 
 BLOCK = 1024  # pairs with texts in memory at once; more where one query has more
-LOGIT, PROBABILITY = KINDS = ("logit", "probability")
+LOGIT: str = "logit"
+PROBABILITY: str = "probability"
+KINDS: tuple[str, ...] = (LOGIT, PROBABILITY)
 MISSING = ("error", "below")
 DEPTH, DUO_DEPTH = 100, 20  # documents per query; a duo model compares each with each
 STEP = 2.0**-10  # step between two documents that were not scored: small beside any score, visible with four digits
@@ -131,6 +146,24 @@ def below(score: np.float32, count: int) -> Floats:
 
 
 @dataclass(frozen=True)
+class NullReranker(Stage):
+    """A control: re-ranks the top k as every re-ranker does, and changes nothing.
+
+    Its run must score exactly what the run before it scores. Where it does not, the comparison and not the model makes
+    the difference, for example because documents below the top k were thrown away.
+    """
+
+    k: int = param(DEPTH, "Number of documents to re-rank; the others stay below.", Whole(1), flags=("-k",))
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def apply(self, run: Run) -> Run:
+        """Give the top k new scores in their old order, and put the others below."""
+        return placed(run, Rescored(run.ranks <= self.k, -run.ranks.astype(np.float64)))
+
+
+@dataclass(frozen=True)
 class RerankSettings:
     """All settings of a re-ranker; see `CrossEncoder`. None means the model's default.
 
@@ -221,6 +254,7 @@ class Reranker(Stage):
     tally: Tally = field(default_factory=Tally, repr=False, compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        self._check_model()
         if self.k < 1:
             raise ParameterError("k", expected="a number of documents, at least 1", found=self.k)
         for name, known in self.choices.items():
@@ -230,6 +264,24 @@ class Reranker(Stage):
             Template(self.document)
         if not isinstance(self.model, str):
             self._refuse((*self.of_scorer, "threads"), "the model is a scorer with settings of its own")
+
+    def __call__(self, given: Given) -> Run:
+        """Re-rank a run; raises for queries, which have no documents to re-rank."""
+        told: Any = given
+        if not isinstance(told, Run) and not (is_frame(told) and has_column(told, "docno")):
+            name = type(self).__name__
+            found = Phrase(f"{type(told).__name__}: put a ranker before it, BM25(index) >> {name}(...)")
+            raise ParameterError("run", expected="a run to re-rank", found=found)
+        return super().__call__(given)
+
+    def _check_model(self) -> None:
+        """A path as text; raise for what is neither a name nor a scorer."""
+        if isinstance(self.model, Path):
+            object.__setattr__(self, "model", str(self.model))
+        if isinstance(self.model, str) or hasattr(self.model, "logits"):
+            return
+        found = Phrase(f"{type(self.model).__name__}: {type(self).__name__}(model, index=index)")
+        raise ParameterError("model", expected="a name or folder of a model first, or a scorer", found=found)
 
     def _refuse(self, names: Iterable[str], because: str) -> None:
         """Raise where one of these parameters was given."""

@@ -14,7 +14,7 @@ from rankwell.core import FormatError, RankwellError, atomic_write
 from rankwell.models.base.bert_graph import GraphWriter
 from rankwell.models.base.export import TEXTS, Export, make
 from rankwell.models.base.folder import RANKER_RECORD, ModelFolder, RankerRecord, read_record, read_weights
-from rankwell.models.base.int8 import load_graph
+from rankwell.models.base.onnx_file import load_graph
 from rankwell.models.review_rankers.architectures import Architecture, InputReading, architecture
 
 HEAD, GRAPH, SHARED = "head.safetensors", Path("onnx") / "model.onnx", "encoder"

@@ -15,9 +15,11 @@ import numpy as np
 from rankwell.core import SILENT, Document, Floats, Judgments, Progress, Run, Template, fingerprint, fingerprint_file
 from rankwell.core.errors import ParameterError, RankwellError
 from rankwell.core.parameters import like
+from rankwell.models.base.device import refuse_gpu
 from rankwell.models.base.encoders import OneLogit, Transformer
 from rankwell.models.base.export import PAIRS, kept_graph
 from rankwell.models.base.folder import RANKER_RECORD, ModelFolder, RankerRecord
+from rankwell.models.base.loading import loads_model
 from rankwell.models.base.runtime import INPUTS, OnnxModel
 from rankwell.models.base.tokens import Pair, PairTokens, Texts, TextTokens, Tokenizer, Tokens, Truncation
 from rankwell.models.reranking import reranker
@@ -88,6 +90,7 @@ class ArchitectureScorer(OneLogit, Transformer):
 
     _model: ArchitectureGraph
 
+    @loads_model
     def __init__(self, model: str, *, threads: int | None = None) -> None:
         super().__init__(model, threads)
         self.record = record = ArchitectureRecord.read(self._folder.path)
@@ -139,6 +142,7 @@ def _example(query: str, parts: Texts) -> Example:
 
 def load_architecture(model: str, *, threads: int | None = None) -> ArchitectureScorer:
     """A cached scorer, loaded again when its folder changes."""
+    refuse_gpu(model, "which ONNX Runtime runs")
     status = (ModelFolder.find(model).path / RANKER_RECORD).stat()
     return _load(model, threads, status.st_mtime_ns, status.st_ino)
 
@@ -169,6 +173,8 @@ class ArchitectureRanker(Reranker):
     each query; or one text for all queries; or one a query. A document is never compared with itself. Queries
     without any take the first stage's best document in its place (for that document, the second), and a warning says
     how many they are.
+
+    >>> BM25(index) >> ArchitectureRanker("run/model", k=50, relevant="the text of a relevant abstract")
     """
 
     choices: ClassVar[Mapping[str, Sequence[str]]] = {"scores": reranker.KINDS, **Reranker.choices}

@@ -249,7 +249,7 @@ def _encoder(folder: ModelFolder, settings: ArchitectureSettings) -> Any:
     return body
 
 
-train_architecture = Training(
+train_architecture: Training[ArchitectureSettings] = Training(
     "architecture",
     "Train a review ranker: interaction, representation, dual-interaction or triple-representation.",
     ArchitectureSettings,
