@@ -59,6 +59,29 @@ def test_what_can_be_learnt_is_learnt(trained: TrainingResult) -> None:
     assert losses[-1] < losses[0]
 
 
+def test_kept_outputs_of_frozen_layers_train_what_computing_them_anew_does(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors.torch import load_file
+
+    from rankwell.models.learning import kept_layers
+
+    settings = replace(QUICK, epochs=2, freeze="layers:1", dropout=0.0)
+    kept = train(place, tmp_path / "kept", settings)
+    monkeypatch.setattr(kept_layers, "MOST_BYTES", 0)
+    anew = train(place, tmp_path / "anew", settings)
+    before, one, other = (
+        load_file(folder / "model.safetensors") for folder in (place / "model", kept.folder.model, anew.folder.model)
+    )
+    assert set(one) == set(other) == set(before)
+    changed = [name for name in one if not one[name].equal(before[name])]
+    assert changed
+    assert all("layer.1." in name for name in changed)
+    for name in one:
+        assert float((one[name] - other[name]).abs().max()) < 2e-2, name  # kept as 16-bit floats
+    assert kept.measures == pytest.approx(anew.measures, abs=0.05)
+
+
 @pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
 def test_the_model_loads_in_sentence_transformers_and_in_rankwell(pooling: str, place: Path, tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer

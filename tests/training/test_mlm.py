@@ -117,6 +117,22 @@ def test_training_only_the_head_leaves_the_body_as_it_is(body: Path, papers: Pat
     assert {name.split(".")[0] for name in trained} == {"cls"}
 
 
+def test_the_next_sentence_head_is_kept_for_a_cross_encoder(papers: Path, tmp_path: Path) -> None:
+    require_train()
+    import torch
+    import transformers
+
+    start = tmp_path / "start"
+    write_model(start, "BertForPreTraining")
+    train_mlm(papers, str(start), tmp_path / "run", MlmSettings(**QUICK), quiet=True)
+    place = tmp_path / "run" / "model"
+    kept, told = transformers.BertForNextSentencePrediction.from_pretrained(place, output_loading_info=True)
+    assert not told["missing_keys"]
+    assert torch.equal(kept.cls.seq_relationship.weight, weights(start)["cls.seq_relationship.weight"])
+    assert ModelFolder.find(str(place)).next_sentence
+    assert load(place).new == ()
+
+
 @pytest.fixture(scope="module")
 def run(body: Path, papers: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run") / "run"

@@ -58,7 +58,7 @@ def loaded(folder: Path, aggregate: str) -> ParadeModule:
     import transformers
     from safetensors.torch import load_file
 
-    model = ParadeModule(transformers.AutoModel.from_pretrained(folder), aggregate)
+    model = ParadeModule(transformers.AutoModel.from_pretrained(folder), aggregate, QUICK.most_passages)
     left = model.load_state_dict(load_file(folder / "aggregator.safetensors"), strict=False)
     assert all(name.startswith("body.") for name in left.missing_keys)
     return model.eval()
@@ -80,16 +80,16 @@ def given_to(model: ParadeModule, scorer: ParadeScorer, pairs: list[tuple[str, s
 
 
 def test_avg_is_the_mean_of_the_passages_that_are_there() -> None:
-    assert Average(SIZES)(TWO_THREE, THERE).tolist() == [[2.0, 2.0], [3.0, 5.0]]
+    assert Average(SIZES, 3)(TWO_THREE, THERE).tolist() == [[2.0, 2.0], [3.0, 5.0]]
 
 
 def test_max_is_the_largest_of_each_dimension_that_is_there() -> None:
-    assert Maximum(SIZES)(TWO_THREE, THERE).tolist() == [[3.0, 4.0], [5.0, 9.0]]
+    assert Maximum(SIZES, 3)(TWO_THREE, THERE).tolist() == [[3.0, 4.0], [5.0, 9.0]]
 
 
 def test_attention_weighs_passages_by_the_softmax_of_their_products() -> None:
     """W = (ln 2, 0) gives the products ln 2 and 3 ln 2, whose softmax is 2 : 8."""
-    attention = Attention(SIZES)
+    attention = Attention(SIZES, 3)
     with torch.no_grad():
         attention.weigh.weight.copy_(torch.tensor([[float(np.log(2)), 0.0]]))
         weights = attention.weights(TWO_THREE, THERE)
@@ -101,7 +101,7 @@ def test_attention_weighs_passages_by_the_softmax_of_their_products() -> None:
 @pytest.mark.parametrize("name", AGGREGATIONS)
 def test_what_stands_in_padded_places_changes_nothing(name: str) -> None:
     torch.manual_seed(1)
-    aggregation = AGGREGATIONS[name](SIZES).eval()
+    aggregation = AGGREGATIONS[name](SIZES, 3).eval()
     other = TWO_THREE.clone()
     other[0, 2] = torch.tensor([-700.0, 700.0])
     with torch.inference_mode():
@@ -111,9 +111,24 @@ def test_what_stands_in_padded_places_changes_nothing(name: str) -> None:
 
 
 def test_the_transformer_has_two_layers_and_a_cls_of_its_own() -> None:
-    names = [name for name, _ in AGGREGATIONS["transformer"](SIZES).named_parameters()]
-    assert "first" in names
+    names = [name for name, _ in AGGREGATIONS["transformer"](SIZES, 3).named_parameters()]
+    assert {"first", "positions"} <= set(names)
     assert {name.split(".")[1] for name in names if name.startswith("layers.")} == {"0", "1"}
+
+
+@pytest.mark.parametrize(("name", "matters"), [("transformer", True), ("attn", False), ("avg", False), ("max", False)])
+def test_only_the_transformer_knows_the_order_of_passages(name: str, *, matters: bool, place: Path) -> None:
+    import transformers
+
+    torch.manual_seed(1)
+    model = ParadeModule(transformers.AutoModel.from_pretrained(place / "model"), name, 3).eval()
+    passages = torch.randn(1, 3, model.config.hidden_size)
+    there = torch.ones(1, 3, dtype=torch.bool)
+    with torch.no_grad():
+        for weights in model.aggregation.parameters():
+            weights.mul_(20)  # as large as after training
+        one, other = model.aggregation(passages, there), model.aggregation(passages[:, [2, 0, 1]], there)
+    assert bool((one - other).abs().max() > 1e-3) is matters
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +227,7 @@ def test_other_bodies_than_bert_are_exported_too(name: str, place: Path, tmp_pat
     import transformers
     from safetensors.torch import load_file
 
-    model = ParadeModule(transformers.AutoModel.from_pretrained(folder), name)
+    model = ParadeModule(transformers.AutoModel.from_pretrained(folder), name, QUICK.most_passages)
     model.load_state_dict(load_file(folder / "aggregator.safetensors"), strict=False)
     scorer = ParadeScorer(str(folder))
     with torch.inference_mode():

@@ -33,7 +33,6 @@ def test_s0_has_these_probabilities() -> None:
         ("short", "title", 0.2),
         ("short", "abstract", 0.3),
         ("stopwords", "title", 0.4),
-        ("stopwords", "abstract", 0.4),
         ("shuffle", "title", 0.2),
     ]
 
@@ -90,13 +89,26 @@ def test_families_are_chosen_by_name() -> None:
     assert parse_perturbations("all") == PERTURBATIONS
     assert parse_perturbations("none") == ()
     assert [p.family for p in parse_perturbations("shuffle, short")] == ["short", "short", "shuffle"]
-    assert [p.probability for p in parse_perturbations("stopwords=0.5,shuffle")] == [0.5, 0.5, 0.2]
+    assert [p.probability for p in parse_perturbations("stopwords=0.5,shuffle")] == [0.5, 0.2]
+
+
+def test_titles_and_abstracts_have_rates_of_their_own() -> None:
+    parsed = parse_perturbations("short,short:abstract=0.7,stopwords:abstract=0.1,shuffle=0")
+    rates = [(p.family, p.part, p.probability) for p in parsed]
+    assert rates == [("short", "title", 0.2), ("short", "abstract", 0.7), ("stopwords", "abstract", 0.1)]
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("shorter", 'perturb: expected all, none, or some of short, stopwords, shuffle, found "shorter"'),
+        (
+            "shorter",
+            (
+                "perturb: expected all, none, or some of short, stopwords, shuffle, for one part as in short:title, "
+                'found "shorter"'
+            ),
+        ),
+        ("short:abstract", 'perturb: expected a probability, as in short:abstract=0.4, found "short:abstract"'),
         ("short=often", 'short: expected a probability from 0 to 1, found "often"'),
         ("short=2", "short: expected a probability from 0 to 1, found 2.0"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankwell.training.families import resume_training
 from rankwell.training.labelled import Labelled, Negatives, Sources, bm25_run
-from rankwell.training.pairs import PairOptions, write_labelled, write_self_supervised, write_unlabelled
+from rankwell.training.pairs import PairOptions, make_pairs, write_labelled, write_self_supervised, write_unlabelled
 from rankwell.training.search import Search, Searched
 from rankwell.training.self_supervised import SelfSupervised, Spool
 
@@ -18,6 +18,7 @@ __all__ = [
     "Sources",
     "Spool",
     "bm25_run",
+    "make_pairs",
     "resume_training",
     "write_labelled",
     "write_self_supervised",

@@ -107,7 +107,7 @@ KINDS: dict[str, Draw] = {
 }
 
 
-EXTRA = {"kind": "string", "passage": "int64"}
+EXTRA: dict[str, str] = {"kind": "string", "passage": "int64"}
 PARTS = {"title": "string", "abstract": "string"}  # columns of pairs with documents split into title and abstract
 RELEVANT = "relevant"
 

@@ -9,15 +9,124 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
-from rankwell.core import SILENT, Document, ParameterError, Progress, Queries, RankwellError, Run, Template
-from rankwell.core.parameters import Text, Whole, check_parameters, chosen, like, param
+from rankwell.collections import Collection, Reading, documents_of, open_collection, read_any_qrels, read_any_queries
+from rankwell.core import (
+    SILENT,
+    Document,
+    Judgments,
+    ParameterError,
+    Phrase,
+    Progress,
+    Queries,
+    RankwellError,
+    Run,
+    Template,
+)
+from rankwell.core.parameters import Text, Whole, check_parameters, chosen, known_settings, like, param
+from rankwell.core.stage import as_run
+from rankwell.evaluation.given import as_judgments
+from rankwell.index import Index, is_index
+from rankwell.models.learning.folders import check_new_folder, room_beside
 from rankwell.models.learning.pairs import UNLABELLED, Pair, Pairs
 from rankwell.models.learning.pairs_writer import PairsWriter
 from rankwell.models.reranking.passages import DocumentTexts, Passages
-from rankwell.training.labelled import EXTRA, Around, Labelled, LabelledPair, Negatives, Sources
+from rankwell.training.labelled import EXTRA, Around, Labelled, LabelledPair, Negatives, Sources, bm25_run
 from rankwell.training.self_supervised import SelfSupervised, Spool, UnlabelledPair
+
+LABELLED, SELF_SUPERVISED = "labelled", "self-supervised"
+KINDS = (LABELLED, UNLABELLED, SELF_SUPERVISED)
+
+
+def make_pairs(
+    out: Path | str,
+    documents: Any,
+    queries: Queries | Path | str | None = None,
+    judgments: Judgments | Path | str | None = None,
+    *,
+    run: Run | None = None,
+    kind: str = LABELLED,
+    split: str | None = None,
+    reading: Reading | None = None,
+    progress: Progress = SILENT,
+    **options: Any,
+) -> Pairs:
+    """Make training pairs and write them into a new folder.
+
+    `documents` is an index, or anything that `Index.build` takes; queries and judgments may be files, and come from the
+    collection where they are not given. Hard negatives come from `run`, or from BM25. `kind` is "labelled" (from
+    judgments), "unlabelled" (for a teacher to score) or "self-supervised" (from titles and abstracts). `options` are
+    those of `PairOptions`.
+
+    >>> make_pairs("pairs", index, queries, judgments, negatives="hard:1,random:1")
+    """
+    check_new_folder(out)
+    wanted, given = PairOptions(**known_settings(PairOptions, options)), documents
+    if isinstance(documents, str | Path):
+        documents = Index.open(documents) if is_index(Path(documents)) else open_collection(documents)
+    asked, judged = Queries(), Judgments()
+    if kind != SELF_SUPERVISED:
+        asked = _queries(queries, documents, split)
+        judged = judged if kind == UNLABELLED else _judgments(judgments, documents, split)
+    how = reading or Reading()
+    told = [value if isinstance(value, str | Path) else type(value).__name__ for value in (given, queries, judgments)]
+    source = dict(zip(("collection", "queries", "qrels"), map(str, told), strict=True), split=split)
+    with Spool(how.progress.track(documents_of(documents, reading=how)), room_beside(out)) as spool:
+        sources = Sources(spool, asked, judged, run)
+        return write_pairs(out, sources, wanted, kind=kind, source=source, progress=progress)
+
+
+def write_pairs(
+    out: Path | str,
+    sources: Sources,
+    wanted: PairOptions,
+    *,
+    kind: str = LABELLED,
+    source: Mapping[str, Any] | None = None,
+    progress: Progress = SILENT,
+) -> Pairs:
+    """Write pairs of that kind; without a run BM25 finds the hard negatives. `source` is for the record."""
+    if kind not in KINDS:
+        raise ParameterError("kind", expected=" or ".join(KINDS), found=kind)
+    documents, queries, judgments, run = sources
+    if kind == SELF_SUPERVISED and isinstance(documents, Spool):
+        name = str((source or {}).get("collection", ""))
+        settings = wanted.self_supervised()
+        return write_self_supervised(out, documents, settings, source=name, limit=wanted.limit, progress=progress)
+    queries = queries if kind == UNLABELLED else queries.only(judgments)
+    negatives = Negatives.parse(wanted.negatives, wanted.depth)
+    if run is None and "hard" in negatives.kinds:
+        run = bm25_run(documents.values(), queries, negatives.depth, wanted.query_field, room_beside(out))
+    if kind == UNLABELLED:
+        return write_unlabelled(out, documents, queries, run, wanted.unlabelled(), source=source, progress=progress)
+    sources = Sources(documents, queries, judgments, run)
+    return write_labelled(out, sources, wanted.labelled(), source=source, progress=progress)
+
+
+def _queries(given: Queries | Path | str | None, documents: Any, split: str | None) -> Queries:
+    if given is None and isinstance(documents, Collection):
+        return documents.queries(split)
+    if isinstance(given, str | Path):
+        return read_any_queries(str(given), split)
+    if isinstance(given, Judgments):
+        found = Phrase("judgments: make_pairs(out, documents, queries, judgments)")
+        raise ParameterError("queries", expected="queries, or their file", found=found)
+    if not isinstance(given, Queries):
+        return as_run(given).queries or Queries() if given is not None else _missing("queries")
+    return given
+
+
+def _judgments(given: Judgments | Path | str | None, documents: Any, split: str | None) -> Judgments:
+    if given is None and isinstance(documents, Collection):
+        return documents.judgments(split)
+    if isinstance(given, str | Path):
+        return read_any_qrels(str(given), split)
+    return _missing("judgments") if given is None else as_judgments(given)
+
+
+def _missing(what: str) -> NoReturn:
+    raise ParameterError(what, expected=f"{what}, or a collection that has some in place of documents", found="none")
 
 
 def write_self_supervised(
@@ -175,6 +284,10 @@ class PairOptions:
 
     def __post_init__(self) -> None:
         check_parameters(self)
+
+    def check(self, kind: str) -> None:
+        """Raise where the options do not fit this kind of pairs, before anything is read."""
+        {LABELLED: self.labelled, UNLABELLED: self.unlabelled, SELF_SUPERVISED: self.self_supervised}[kind]()
 
     def labelled(self) -> Labelled:
         """Settings of pairs from judgments."""

@@ -93,33 +93,45 @@ def without_stop_words(
 
 
 # In the order of application: first an excerpt, then stop words, then word order.
-PERTURBATIONS: tuple[Perturbation, ...] = (
+ALL_PERTURBATIONS: tuple[Perturbation, ...] = (
     Perturbation("short", TITLE, 0.2, piece_of_title),
     Perturbation("short", ABSTRACT, 0.3, piece_of_abstract),
     Perturbation("stopwords", TITLE, 0.4, without_stop_words),
-    Perturbation("stopwords", ABSTRACT, 0.4, without_stop_words),
+    Perturbation("stopwords", ABSTRACT, 0.0, without_stop_words),
     Perturbation("shuffle", TITLE, 0.2, shuffled),
+    Perturbation("shuffle", ABSTRACT, 0.0, shuffled),
 )
-"""With the COVID-19 study's probabilities."""
+"""With the COVID-19 study's probabilities; it leaves the stop words and the order of abstracts as they are."""
+PERTURBATIONS = tuple(perturbation for perturbation in ALL_PERTURBATIONS if perturbation.probability)
 
-FAMILIES = tuple(dict.fromkeys(perturbation.family for perturbation in PERTURBATIONS))
+FAMILIES = tuple(dict.fromkeys(perturbation.family for perturbation in ALL_PERTURBATIONS))
 
 
 def parse_perturbations(text: str) -> tuple[Perturbation, ...]:
-    """Parse `all`, `none`, or families such as `short,stopwords=0.5`: a number replaces the default probability."""
+    """Parse `all`, `none`, or families such as `short,stopwords=0.5,stopwords:abstract=0.2`.
+
+    A number replaces the default probability: that of the study's part or parts, or of the named part alone.
+    """
     if text in ("all", "none"):
         return PERTURBATIONS if text == "all" else ()
-    wanted: dict[str, float | None] = {}
-    for part in text.split(","):
-        family, given, number = part.strip().partition("=")
-        if family not in FAMILIES:
-            raise ParameterError("perturb", expected=f"all, none, or some of {', '.join(FAMILIES)}", found=family)
-        wanted[family] = _probability(family, number) if given else None
-    return tuple(
-        perturbation if (own := wanted[perturbation.family]) is None else replace(perturbation, probability=own)
-        for perturbation in PERTURBATIONS
-        if perturbation.family in wanted
+    wanted: dict[tuple[str, str], float] = {}
+    for entry in text.split(","):
+        name, given, number = entry.strip().partition("=")
+        family, named, part = name.partition(":")
+        if family not in FAMILIES or (named and part not in (TITLE, ABSTRACT)):
+            expected = f"all, none, or some of {', '.join(FAMILIES)}, for one part as in {FAMILIES[0]}:{TITLE}"
+            raise ParameterError("perturb", expected=expected, found=name)
+        if named and not given:
+            raise ParameterError("perturb", expected=f"a probability, as in {name}=0.4", found=name)
+        for usual in ALL_PERTURBATIONS:
+            if usual.family == family and (usual.part == part if named else usual.probability):
+                wanted[family, usual.part] = _probability(name, number) if given else usual.probability
+    chosen = (
+        replace(usual, probability=wanted[usual.family, usual.part])
+        for usual in ALL_PERTURBATIONS
+        if (usual.family, usual.part) in wanted
     )
+    return tuple(perturbation for perturbation in chosen if perturbation.probability)
 
 
 def _probability(family: str, text: str) -> float:
@@ -220,7 +232,7 @@ class SelfSupervised:
     swapped: float = param(0.1, "Self-supervised: share of abstract-title pairs.", Number(0, 1))
     perturbations: tuple[Perturbation, ...] = param(
         "all",
-        "Self-supervised: changes of texts: all, none, or some of short,stopwords=0.4,shuffle.",
+        "Self-supervised: changes of texts: all, none, or some of short,stopwords=0.4,shuffle:title=0.2.",
         Text(),
         flags=("--perturb",),
     )
