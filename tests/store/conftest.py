@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from databases import address, postgres
+from databases import address, make_tables_once, postgres
 
-__all__ = ["address", "postgres"]
+__all__ = ["address", "make_tables_once", "postgres"]

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import MetaData, select
 
+from judging.small_studies import make_study
+from postgres import Postgres
 from rankwell.core import RankwellError
 from rankwell.judging import open_study
 from rankwell.judging.schema import STUDY
 from rankwell.reviews.screening.decisions import Answer
 from rankwell.reviews.screening.store import open_project
 from rankwell.reviews.screening.tables import PROJECT, DecisionRow
-from rankwell.store import Schema, open_database
+from rankwell.store import Schema, back_up, open_database, restore
 
 HERE = Path(__file__).parent
+NEW_TABLES = (
+    "adjudications",
+    "training_answers",
+    "training",
+    "second_answers",
+)  # since the version of landed_study.sql
+NEW_COLUMNS = (("assessors", "adjudicator"), ("pool", "gold"))
 
 
 def made_from(dump: str, path: Path) -> Path:
@@ -71,6 +83,72 @@ def test_an_old_project_is_as_it_was(old_project: Path) -> None:
             assert (outcome.record, outcome.conflict, outcome.answer) == (1, True, Answer.INCLUDE)
             assert project.decisions.history() == 3
     assert differences(old_project, PROJECT) == []
+
+
+def test_a_study_of_the_version_before_adjudication_goes_on(tmp_path: Path) -> None:
+    path = made_from("landed_study.sql", tmp_path / "study.db")
+    with open_study(path) as store:
+        assert sorted(row.grade for row in store.answers()) == [1, 1, 1, 1, 5, 5, 5, 5]
+        assert {row.adjudicated for row in store.answers()} == {None}
+        boss = store.invitations.redeem(store.invitations.invite(administrator=True), "10.0.0.9").account.name
+        case = store.adjudication.queue(boss)[0]
+        store.adjudication.decide(boss, case.query_id, case.passage_id, 4)
+        assert [one.grade for one in store.adjudications()] == [4]
+    assert differences(path, STUDY) == []
+
+
+def test_a_project_of_the_version_before_goes_on(tmp_path: Path) -> None:
+    path = made_from("landed_project.sql", tmp_path / "project.db")
+    with open_project(path) as project:
+        assert project.outcomes.all()[2].answer is Answer.INCLUDE
+        assert project.decisions.decide(1, 3, Answer.MAYBE)
+    assert differences(path, PROJECT) == []
+
+
+@pytest.mark.slow
+def test_a_study_on_a_server_of_the_version_before_is_brought_up_to_date(postgres: Postgres) -> None:
+    address = postgres.new_database("landed")
+    make_study(address, queries=1, passages=1).close()
+    with psycopg.connect(address) as connection:  # as the version before left it
+        for table in NEW_TABLES:
+            connection.execute(f"DROP TABLE {table}")
+        for table, column in NEW_COLUMNS:
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.execute("UPDATE alembic_version SET version_num = '0001'")
+    with open_study(address) as store:
+        assert store.adjudications() == []
+        with store.database.read() as session:
+            assert compare_metadata(MigrationContext.configure(session.connection()), STUDY.tables) == []
+
+
+def test_a_backup_of_the_version_before_is_brought_up_to_date(tmp_path: Path) -> None:
+    with open_study(made_from("landed_study.sql", tmp_path / "study.db")) as store:
+        before = store.answers()
+        back_up(store.database, STUDY, tmp_path / "backup.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "backup.jsonl").read_text().splitlines()][:-1]
+    lines[0]["version"] = "0001"
+    older, table, gone = [], "", []
+    for line in lines:  # without what is new
+        if "table" in line:
+            table, columns = line["table"], line["columns"]
+            gone = [columns.index(name) for of, name in NEW_COLUMNS if of == table]
+            line["columns"] = [name for place, name in enumerate(columns) if place not in gone]
+        elif isinstance(line, list):
+            for place in sorted(gone, reverse=True):
+                del line[place]
+        if table not in NEW_TABLES:
+            older.append(json.dumps(line) + "\n")
+    rows = sum(line.startswith("[") for line in older)
+    digest = hashlib.sha256("".join(older).encode()).hexdigest()
+    older.append(f'{{"rows":{rows},"sha256":"{digest}"}}\n')
+    (tmp_path / "older.jsonl").write_text("".join(older))
+    restore(tmp_path / "older.jsonl", tmp_path / "restored.db", STUDY)
+    with open_study(tmp_path / "restored.db") as store:
+        assert store.answers() == before
+    assert differences(tmp_path / "restored.db", STUDY) == []
+    (tmp_path / "newer.jsonl").write_text((tmp_path / "older.jsonl").read_text().replace('"0001"', '"9999"'))
+    with pytest.raises(RankwellError, match="cut off or changed"):
+        restore(tmp_path / "newer.jsonl", tmp_path / "again.db", STUDY)
 
 
 def test_moments_of_an_old_project_are_stored_as_new_ones_are(old_project: Path) -> None:

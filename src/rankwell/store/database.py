@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import sqlite3
 import threading
@@ -13,10 +14,11 @@ from threading import Condition
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
 from rankwell.core import RankwellError
+from rankwell.core.errors import NotSavedError
 from rankwell.store.migrations import Schema, bring_up_to_date, is_current
 
 
@@ -109,10 +111,25 @@ class SharedSync:
             self._file = None
 
 
+logger = logging.getLogger("rankwell.store")
+SQLITE_MAGIC = b"SQLite format 3\x00"  # how its files begin
+IN_USE = 0x52574F4E  # SQLite's application_id while a server has the database open
 MIGRATION_LOCK = 0x52414E4B  # of servers that start together; any number that nothing else in the database uses
 POSTGRES = "postgresql+psycopg"
 CONNECTIONS = 10  # idle connections to keep; more are opened when needed
 WAIT_MILLISECONDS = 30_000  # for another writer
+
+
+# What SQLite and the system say of a disk, and what helps.
+WAYS_OUT = {
+    "full": "make room on its disk, then save again",
+    "no space": "make room on its disk, then save again",
+    "quota": "make room within the quota, then save again",
+    "file too large": "raise the limit of the size of files, then save again",
+    "readonly": "make the file and its folder writable",
+    "read-only": "make the file and its folder writable",
+    "i/o error": "look at the disk",
+}
 
 
 class Database:
@@ -147,10 +164,25 @@ class Database:
         Without `durable` it does not wait for the disk: a power cut may undo it, but not a later durable
         transaction.
         """
-        with self._turn, Session(self._writers[durable], expire_on_commit=False) as session, session.begin():
-            yield session
-        if durable and self._disk is not None:
-            self._disk.wait()
+        with self._saying_why():
+            with self._turn, Session(self._writers[durable], expire_on_commit=False) as session, session.begin():
+                yield session
+            if durable and self._disk is not None:
+                self._disk.wait()
+
+    @contextlib.contextmanager
+    def _saying_why(self) -> Iterator[None]:
+        """Turn a disk that is full, read-only or broken into a line with the reason and the way out."""
+        try:
+            yield
+        except (OperationalError, OSError) as error:
+            reason = str(error.orig if isinstance(error, OperationalError) else error.strerror)
+            way_out = next((way for words, way in WAYS_OUT.items() if words in reason.lower()), None)
+            if way_out is None:
+                raise
+            raise NotSavedError(
+                f"{self.name}: not saved: {reason}: {way_out}; what was saved before is safe"
+            ) from error
 
     def use_log(self) -> None:
         """Make SQLite keep a write-ahead log, so that readers and the writer do not block each other."""
@@ -160,13 +192,38 @@ class Database:
             connection.close()
 
     @contextlib.contextmanager
-    def closed_on_error(self) -> Iterator[None]:
-        """Close the database if the block fails."""
+    def in_use(self) -> Iterator[None]:
+        """Mark a SQLite file while a server works on it, so that a copy without its log is noticed (`check_log`)."""
+        self._mark(IN_USE)
         try:
             yield
-        except BaseException:
+        finally:
+            self._mark(0)
+
+    def _mark(self, mark: int) -> None:
+        if self._disk is None:
+            return
+        with contextlib.suppress(DBAPIError, sqlite3.Error):  # a full disk must not keep a server from starting
+            connection = self.engine.raw_connection()
+            try:
+                connection.cursor().execute(f"PRAGMA application_id = {mark}")
+                connection.cursor().execute("PRAGMA wal_checkpoint")
+            finally:
+                connection.close()
+
+    @contextlib.contextmanager
+    def closed_on_error(self) -> Iterator[None]:
+        """Close the database if the block, which opens it, fails; whatever a damaged file leads to becomes one line."""
+        try:
+            yield
+        except BaseException as error:
             self.close()
-            raise
+            if isinstance(error, RankwellError) or not isinstance(error, Exception):
+                raise
+            reason = " ".join(str(getattr(error, "orig", None) or error).split()) or type(error).__name__
+            raise RankwellError(
+                f"{self.name}: expected a database that opens, found a damaged one: {reason}"
+            ) from error
 
     def close(self) -> None:
         """Close all connections."""
@@ -179,7 +236,9 @@ def open_database(where: Path | str, schema: Schema, *, create: bool = False) ->
     """Open the database in a file or at a `postgresql://` address; create or upgrade its tables where needed."""
     url = database_url(where)
     if url.get_backend_name() == "sqlite":
-        _check_file(Path(url.database or ""), schema, create=create)
+        path = Path(url.database or "")
+        _check_file(path, schema, create=create)
+        check_log(path, schema)
     database = Database(_engine(url))
     with database.closed_on_error():
         try:
@@ -195,6 +254,40 @@ def open_database(where: Path | str, schema: Schema, *, create: bool = False) ->
             reason = " ".join(str(error.orig).split())
             raise RankwellError(f"{database.name}: expected {schema.kind} that opens, found: {reason}") from error
     return database
+
+
+def new_database(path: Path) -> Database:
+    """A new SQLite database without tables."""
+    database = Database(_engine(URL.create("sqlite", database=str(path))))
+    database.use_log()
+    return database
+
+
+def check_log(path: Path, schema: Schema) -> None:
+    """Refuse a SQLite file whose tables are all in a log that is not beside it; warn where the newest rows may be.
+
+    That is what `cp` makes of a database in use: SQLite keeps the newest changes in a second file, FILE-wal.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(108)
+    except OSError:
+        return  # opening it says why
+    has_log = head.startswith(SQLITE_MAGIC) and head[18] == 2  # noqa: PLR2004 -- its file format with a log
+    if not has_log or Path(f"{path}-wal").exists():
+        return
+    way_out = "copy both files, or make a backup with `rankwell assess backup` or `rankwell review backup`"
+    if head[100:101] == b"\r" and head[103:105] == b"\0\0":  # a first page that lists no table
+        found = f"a copy without its log ({path.name}-wal), and no table in it"
+        raise RankwellError(f"{path}: expected {schema.kind}, found {found}: {way_out}")
+    if int.from_bytes(head[68:72], "big") == IN_USE:
+        logger.warning(
+            "%s: a server had this open, and its log (%s-wal) is not here: if this is a copy, the newest changes are "
+            "missing: %s",
+            path,
+            path.name,
+            way_out,
+        )
 
 
 def database_url(where: Path | str) -> URL:

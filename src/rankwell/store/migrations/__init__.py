@@ -13,11 +13,12 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import Connection, MetaData, inspect
 
 from rankwell.core import RankwellError
 
-__all__ = ["Schema", "bring_up_to_date", "is_current"]
+__all__ = ["Schema", "bring_up_to_date", "is_current", "mark_version", "newest_version"]
 
 FOLDER = Path(__file__).parent
 ALL_VERSIONS = "heads"
@@ -44,32 +45,45 @@ def is_current(connection: Connection, schema: Schema, name: str) -> bool:
     if not current <= set(known):
         raise RankwellError(
             f"{name}: expected tables of this version of Rankwell ({newest}) or an earlier one, "
-            f"found {', '.join(current)}: a newer Rankwell made them, use that one"
+            f"found {', '.join(map(str, current))}: a newer Rankwell made them, use that one"
         )
     return current == {newest}
+
+
+def newest_version(schema: Schema) -> str:
+    """The version of the tables as they are now."""
+    script = ScriptDirectory.from_config(_config())
+    return str(next(script.iterate_revisions(f"{schema.branch}@head", "base")).revision)
+
+
+def mark_version(connection: Connection, version: str) -> None:
+    """Write down that the tables are those of a version; an error where there is no such version."""
+    try:
+        command.stamp(_config(connection), version)
+    except CommandError as error:
+        raise RankwellError(f"tables of version {version}: a newer Rankwell made them, use that one") from error
 
 
 def bring_up_to_date(connection: Connection, schema: Schema, name: str) -> None:
     """Create or upgrade the tables, inside the connection's transaction."""
     if is_current(connection, schema, name):  # another process did it
         return
-    config = _config()
-    config.attributes["connection"] = connection
-    if set(schema.tables.tables) <= set(inspect(connection).get_table_names()):
-        command.upgrade(config, f"{schema.branch}@head")
+    if set(schema.tables.tables) & set(inspect(connection).get_table_names()):
+        command.upgrade(_config(connection), f"{schema.branch}@head")
     else:
         schema.tables.create_all(connection)
-        command.stamp(config, f"{schema.branch}@head")
+        command.stamp(_config(connection), f"{schema.branch}@head")
 
 
 def _is_ours_or_empty(connection: Connection, schema: Schema) -> bool:
     """Whether a database without a version may be used. A server's may hold tables of others, a file may not."""
     tables = set(inspect(connection).get_table_names())
-    return not tables or set(schema.tables.tables) <= tables or connection.dialect.name != "sqlite"
+    return tables <= set(schema.tables.tables) or connection.dialect.name != "sqlite"
 
 
-def _config() -> Config:
+def _config(connection: Connection | None = None) -> Config:
     config = Config()
     config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
     return config
