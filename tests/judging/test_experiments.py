@@ -12,7 +12,7 @@ from rankwell.evaluation import evaluate
 from rankwell.judging.experiments import Experiments, graded_measures, run_experiments
 from rankwell.judging.grades import Grades
 from rankwell.judging.labels import Labels, make_labels
-from rankwell.judging.report import experiment_table, experiments_table, verdict_table
+from rankwell.judging.report import experiment_table, experiments_table, unjudged_table, verdict_table
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +67,36 @@ def test_the_verdict_turns_as_it_did_in_s1(found: Experiments) -> None:
     assert all(outcome.found.p < 0.0001 for outcome in found.all[0].outcomes)  # new labels raise every figure
 
 
-def test_a_run_full_of_passages_that_nobody_judged_is_named(found: Experiments) -> None:
+def test_a_run_that_the_pool_was_not_made_of_is_named(found: Experiments) -> None:
+    assert found.depths == {"BM25": 20, "BERT": 1}
     (note,) = found.notes
     assert "of the top 10 of BERT were never judged" in note
+    assert "down to rank 20 and this one to rank 1, so the pool was not made of it" in note
+
+
+def test_a_cut_off_deeper_than_the_pool_is_said_and_its_marks_stand_in_brackets(world: World) -> None:
+    run = world.runs["BM25"]
+    shallow = {(qid, docno) for qid, ranking in run.rankings() for docno in ranking.docnos[:5].tolist()}
+    asked = Grades.of(
+        (row.qid, row.docno, row.assessor, row.grade) for row in world.grades.rows() if (row.qid, row.docno) in shallow
+    )
+    labels = make_labels(asked, world.original, confirmed=False)
+    found = run_experiments(labels, {"BM25": run, "again": run})
+    assert found.depths == {"BM25": 5, "again": 5}
+    note = next(note for note in found.notes if note.startswith("BM25 is judged down to rank 5"))
+    assert "@10, @20 look deeper" in note
+    assert not any("pool was not made" in note for note in found.notes)
+    marks = {row[0]: row[-1] for row in experiment_table(found.all[0]).rows}
+    assert marks["P@5"] == "****"
+    assert marks["P@10"] == "(****)"
+    rows = {row[:3]: row[3:] for row in map(tuple, unjudged_table(found).rows)}
+    depth, mean, condensed, lowest, highest = rows["liberal", "BM25", "P@10"]
+    assert depth == 5
+    assert lowest == mean
+    assert highest == pytest.approx(mean + 0.5)
+    assert condensed == pytest.approx(mean)  # five judged passages, whatever stands below
+    of_top_5 = rows["liberal", "BM25", "P@5"]
+    assert of_top_5[1] == of_top_5[2] == of_top_5[3] == of_top_5[4]
 
 
 def test_s1s_ndcg_gives_the_lowest_grade_to_what_nobody_judged() -> None:

@@ -240,3 +240,10 @@ def test_labels_do_not_depend_on_the_order_of_answers(
     assert {name: judged.to_dict() for name, judged in first.sets.items()} == {
         name: judged.to_dict() for name, judged in second.sets.items()
     }
+
+
+def test_labels_that_rest_on_one_grade_of_three_are_counted() -> None:
+    assert list(make_labels(graded(4, None, None)).notes()) == [
+        "1 label rests on a single grade, because the others who were asked gave none"
+    ]
+    assert not list(make_labels(graded(4, 4, None)).notes())

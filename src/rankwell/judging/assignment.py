@@ -5,6 +5,8 @@ been given, but fewer than the study asks for; each other set is, with the study
 that nobody has been given yet. Where one kind runs out, the other fills the set up. Among the begun queries those with
 the most assessors come first, so that queries become complete before more are begun.
 
+Nobody is given a query in which they have decided between the grades of others: they have seen them.
+
 Counting and giving happen while holding the study's row, one assessor after the other: two cannot read the same counts.
 An assessment that lies idle is given up: when somebody asks for work, open assignments of assessors who are paused,
 or have not been active for the study's number of days, no longer count. Their grades stay. Whoever comes back gets
@@ -21,7 +23,17 @@ from typing import Any
 from sqlalchemy import Select, func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
-from rankwell.judging.schema import DONE, OPEN, RELEASED, AssessorRow, AssignmentRow, PoolRow, PresentationRow, StudyRow
+from rankwell.judging.schema import (
+    DONE,
+    OPEN,
+    RELEASED,
+    AdjudicationRow,
+    AssessorRow,
+    AssignmentRow,
+    PoolRow,
+    PresentationRow,
+    StudyRow,
+)
 from rankwell.judging.study import Study
 
 
@@ -57,6 +69,7 @@ def assign(
         return True
     given_up = bool(session.scalars(_abandoned(study, now).limit(1)).first())
     had = {assignment.query_id for assignment in mine}
+    had.update(session.scalars(select(AdjudicationRow.query_id).where(AdjudicationRow.assessor_id == assessor.id)))
     stand_in_line(session)
     if given_up:  # unless they are working now
         abandoned = session.scalars(_abandoned(study, now).with_for_update(skip_locked=True, of=AssignmentRow)).all()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rankwell.core import ParameterError, RankwellError, Run
+from rankwell.core import Judgments, ParameterError, RankwellError, Run
 from rankwell.evaluation import Evaluation, Measure, evaluate, parse_measure
 from rankwell.evaluation.comparison import MANY_UNJUDGED
 from rankwell.evaluation.significance import PairedDifference, PairedTest, TTest, too_few_queries
@@ -24,6 +24,7 @@ class ExperimentOutcome:
     first: float
     second: float
     found: PairedDifference
+    deeper: bool = False  # whether the measure looks deeper than a run was judged
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,9 @@ class Experiments:
     queries: int
     notes: tuple[str, ...]
     measured: Mapping[str, Mapping[str, Evaluation]]  # by label set and run
+    condensed: Mapping[str, Mapping[str, Evaluation]]  # the same without the unjudged passages
+    bounded: Mapping[str, Mapping[str, Evaluation]]  # the same with bounds, where measures have them
+    depths: Mapping[str, int]  # by run: the rank down to which nearly all was judged
 
     @property
     def of_runs(self) -> tuple[Experiment, ...]:
@@ -86,20 +90,45 @@ def run_experiments(
     """
     _check(labels, runs)
     test = test or TTest()
-    binary = {ORIGINAL: labels.original, **labels.binary}
-    measured = {name: evaluate(judged, runs, BINARY_MEASURES) for name, judged in binary.items()}
-    measured[GRADED] = evaluate(labels.graded, runs, graded_measures(lowest))
+    sets = {ORIGINAL: labels.original, **labels.binary, GRADED: labels.graded}
+    measures = {name: graded_measures(lowest) if name == GRADED else BINARY_MEASURES for name in sets}
+    measured, condensed = (
+        {name: evaluate(judged, runs, measures[name], unjudged=policy) for name, judged in sets.items()}
+        for policy in ("zero", "remove")
+    )
+    can = [name for name, asked in measures.items() if any(parse_measure(one).has_bounds for one in asked)]
+    bounded = {name: evaluate(sets[name], runs, measures[name], unjudged="bounds") for name in can}
+    depths = {name: judged_depth(labels.graded, run) for name, run in runs.items()}
     baseline, *others = runs
     experiments = []
     for run in runs:
         for name in labels.binary:
-            outcomes = _outcomes(measured[ORIGINAL][run], measured[name][run], labels.kept, test)
+            outcomes = _outcomes(measured[ORIGINAL][run], measured[name][run], labels.kept, test, depths[run])
             experiments.append(Experiment(1 if run == baseline else 2, run, ORIGINAL, name, outcomes))
     for number, (name, of_runs) in enumerate(measured.items(), 3):
         for other in others:
-            outcomes = _outcomes(of_runs[baseline], of_runs[other], labels.kept, test)
+            depth = None if name == ORIGINAL else min(depths[baseline], depths[other])
+            outcomes = _outcomes(of_runs[baseline], of_runs[other], labels.kept, test, depth)
             experiments.append(Experiment(number, f"{name} labels", baseline, other, outcomes))
-    return Experiments(tuple(experiments), len(labels.kept), tuple(_notes(labels, measured[GRADED])), measured)
+    notes = tuple(_notes(labels, measured[GRADED], depths))
+    return Experiments(tuple(experiments), len(labels.kept), notes, measured, condensed, bounded, depths)
+
+
+NEARLY_ALL = 0.9
+DEEPEST = 100
+
+
+def judged_depth(judgments: Judgments, run: Run) -> int:
+    """The rank down to which nearly all of a run is judged: at each rank at least nine queries of ten.
+
+    A pool of depth 5 gives 5 or a little more for the runs that it was made of, and about 0 for others.
+    """
+    rankings = [run[qid].docnos[:DEEPEST].tolist() if qid in run else [] for qid in judgments]
+    for rank in range(DEEPEST):
+        known = [of[rank] in judgments[qid] for qid, of in zip(judgments, rankings, strict=True) if len(of) > rank]
+        if sum(known) < NEARLY_ALL * len(known):
+            return rank
+    return DEEPEST
 
 
 def _check(labels: Labels, runs: Mapping[str, Run]) -> None:
@@ -120,7 +149,7 @@ def _check(labels: Labels, runs: Mapping[str, Run]) -> None:
 
 
 def _outcomes(
-    first: Evaluation, second: Evaluation, qids: Sequence[str], test: PairedTest
+    first: Evaluation, second: Evaluation, qids: Sequence[str], test: PairedTest, judged: int | None
 ) -> tuple[ExperimentOutcome, ...]:
     outcomes = []
     for measure in first.measures:
@@ -128,20 +157,32 @@ def _outcomes(
         difference = test(
             [after[qid] for qid in qids], [before[qid] for qid in qids], higher_is_better=measure.higher_is_better
         )
-        outcomes.append(ExperimentOutcome(measure, first.mean(measure), second.mean(measure), difference))
+        deeper = judged is not None and (measure.depth or DEEPEST) > judged
+        outcomes.append(ExperimentOutcome(measure, first.mean(measure), second.mean(measure), difference, deeper))
     return tuple(outcomes)
 
 
-def _notes(labels: Labels, evaluations: Mapping[str, Evaluation]) -> Iterator[str]:
-    """Notes on few queries, on queries that a run lacks, and on the share of unjudged passages."""
+def _notes(labels: Labels, evaluations: Mapping[str, Evaluation], depths: Mapping[str, int]) -> Iterator[str]:
+    """Notes on few queries, on queries that a run lacks, and on measures that look deeper than a run was judged."""
     few = too_few_queries(len(labels.kept))
     if few:
         yield few
     for run, of_run in evaluations.items():
         if of_run.missing:
             yield f"{run} lacks {len(of_run.missing)} of {of_run.queries} queries, which count with the worst value"
-        if of_run.judged_share < 1 - MANY_UNJUDGED:
+        cutoffs = sorted(
+            {measure.depth or DEEPEST for measure in (*map(parse_measure, BINARY_MEASURES), *of_run.measures)}
+        )
+        deeper = [f"@{cutoff}" for cutoff in cutoffs if cutoff > depths[run]]
+        if 2 * depths[run] < max(depths.values()) and of_run.judged_share < 1 - MANY_UNJUDGED:
             yield (
                 f"{1 - of_run.judged_share:.0%} of the top 10 of {run} were never judged and count as not relevant: "
-                "a run that the pool was not made of is worth more than it seems"
+                f"other runs are judged down to rank {max(depths.values())} and this one to rank {depths[run]}, so the "
+                "pool was not made of it, and it may be better than it seems"
+            )
+        elif deeper and of_run.judged_share < 1:
+            yield (
+                f"{run} is judged down to rank {depths[run]}, and measures {', '.join(deeper)} look deeper: what "
+                "nobody was asked about counts as not relevant, and differences may come from that alone (marks in "
+                "brackets); see the figures without unjudged passages, and their bounds"
             )

@@ -17,7 +17,8 @@ class Answered(NamedTuple):
     """One answer with all its publishable properties.
 
     `query_order` is the query's place among all that the assessor was given, `passage_order` the passage's place in
-    the query; `finished` says whether the assessor answered for the whole query.
+    the query; `finished` says whether the assessor answered for the whole query, `adjudicated` is the grade that was
+    decided on for the passage where grades differed.
     """
 
     qid: str
@@ -30,6 +31,7 @@ class Answered(NamedTuple):
     query_order: int
     passage_order: int
     finished: bool
+    adjudicated: int | None = None
 
 
 class Noted(NamedTuple):
@@ -41,7 +43,18 @@ class Noted(NamedTuple):
     note: str
 
 
-Rows = Sequence[Answered] | Sequence[Noted]
+class Adjudicated(NamedTuple):
+    """A decision about a passage whose grades differed: the grade, by whom, and the note, which is free text."""
+
+    qid: str
+    docno: str
+    adjudicator: str
+    grade: int
+    given_at: datetime
+    note: str
+
+
+Rows = Sequence[Answered] | Sequence[Noted] | Sequence[Adjudicated]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes texts that begin so for formulas
 DELIMITERS = {"tsv": "\t", "csv": ","}
 FORMATS = (*DELIMITERS, "json")

@@ -17,7 +17,10 @@ from rankwell.core import FormatError, Judgments, ParameterError, Phrase
 
 
 class GivenGrade(NamedTuple):
-    """One answer of one assessor: `grade` is None for "I can't tell", `seconds` and `english` where not known."""
+    """One answer of one assessor: `grade` is None for "I can't tell", `seconds` and `english` where not known.
+
+    `adjudicated` is the grade that an adjudicator decided on for the passage, the same in all of its answers.
+    """
 
     qid: str
     docno: str
@@ -25,6 +28,7 @@ class GivenGrade(NamedTuple):
     grade: int | None
     seconds: float | None = None
     english: int | None = None
+    adjudicated: int | None = None
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,11 @@ class Grades:
     grades: tuple[int | None, ...] = ()
     seconds: tuple[float | None, ...] = ()
     english: tuple[int | None, ...] = ()
+    adjudicated: tuple[int | None, ...] = ()
 
     def __post_init__(self) -> None:
+        if not self.adjudicated:
+            object.__setattr__(self, "adjudicated", (None,) * len(self.qids))
         lengths = {field.name: len(getattr(self, field.name)) for field in fields(self)}
         if len(set(lengths.values())) > 1:
             raise ParameterError("grades", expected="columns of one length", found=lengths)
@@ -62,7 +69,8 @@ class Grades:
 
     def rows(self) -> Iterator[GivenGrade]:
         """The answers, one at a time."""
-        return map(GivenGrade, self.qids, self.docnos, self.assessors, self.grades, self.seconds, self.english)
+        columns = (self.seconds, self.english, self.adjudicated)
+        return map(GivenGrade, self.qids, self.docnos, self.assessors, self.grades, *columns)
 
     def only(self, *, english: int | None = None) -> Grades:
         """Without the assessors whose level of English is below `english`; unknown levels stay."""
@@ -105,6 +113,7 @@ COLUMNS = {
     "grade": GradeColumn(("grade", "label", "relevance", "rating"), "a whole number or nothing", _whole),
     "seconds": GradeColumn(("seconds",), "a number of seconds or nothing", _seconds),
     "english": GradeColumn(("english",), "a whole number or nothing", _whole),
+    "adjudicated": GradeColumn(("adjudicated",), "a whole number or nothing", _whole),
 }
 NEEDED = ("qid", "docno", "assessor", "grade")
 OBJECTS = "a list of objects with qid, docno, assessor and grade"
@@ -113,8 +122,8 @@ OBJECTS = "a list of objects with qid, docno, assessor and grade"
 def read_grades(path: Path | str, *, reading: Reading | None = None) -> Grades:
     """The grades of a TSV or CSV table whose first line names the columns, or of a JSON list of objects with them.
 
-    It needs a query, a passage, an assessor and a grade, which is empty (null) for "I can't tell"; seconds and the
-    English level are optional, and other columns are ignored.
+    It needs a query, a passage, an assessor and a grade, which is empty (null) for "I can't tell"; seconds, the English
+    level and the adjudicated grade of the passage are optional, and other columns are ignored.
     """
     path, reading = Path(path), reading or Reading()
     start = head(path)
@@ -139,7 +148,7 @@ def _places(path: Path, names: list[str], number: int = 1) -> dict[str, str]:
     known = {column: next((name for name in of.names if name in by_lower), None) for column, of in COLUMNS.items()}
     places = {column: by_lower[name] for column, name in known.items() if name is not None}
     if any(column not in places for column in NEEDED):
-        expected = f"a table with the columns {', '.join(NEEDED)} (and perhaps seconds, english)"
+        expected = f"a table with the columns {', '.join(NEEDED)} (and perhaps seconds, english, adjudicated)"
         raise FormatError(path, number, expected=expected, found=Phrase(", ".join(names) or "nothing"))
     return places
 
@@ -218,5 +227,5 @@ def gather(source: Path | str, *, reading: Reading | None = None) -> Gathered:
             wanted, texts = store.study.assessors_per_query, store.query_texts()
             return Gathered(store.grades(), scale[0], scale[-1], wanted, original or None, texts)
     grades = read_grades(source, reading=reading)
-    given = {grade for grade in grades.grades if grade is not None}
+    given = {grade for grade in (*grades.grades, *grades.adjudicated) if grade is not None}
     return Gathered(grades, lowest=0 if 0 in given else 1, highest=max(given, default=1))

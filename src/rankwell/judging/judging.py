@@ -18,6 +18,7 @@ from rankwell.judging.assignment import assign, order_passages
 from rankwell.judging.people import acting_assessor
 from rankwell.judging.schema import DONE, OPEN, RELEASED, AssessorRow, AssignmentRow, GradeRow, PresentationRow
 from rankwell.judging.study import NotThereError, Study
+from rankwell.judging.training import NotTrainedError, has_passed
 from rankwell.store import Database, moment, storable
 
 LONGEST_NOTE = 10_000  # characters
@@ -143,6 +144,8 @@ class Judging:
         """Give the assessor work where none is open. True if there is any."""
         with self.database.write(durable=False) as session:
             row = acting_assessor(session, assessor, lock=True)
+            if not has_passed(session, self.study, row):
+                raise NotTrainedError("pass the training round first")
             now = row.active_at = self.clock()
             session.flush()
             return assign(session, self.study, row, self._queries, now=now, random=self.random)

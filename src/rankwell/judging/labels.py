@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -13,10 +13,11 @@ from rankwell.judging.grades import Grades
 
 
 class Answers(NamedTuple):
-    """A panel's grades of one passage, and the number of its assessors who gave none."""
+    """A panel's grades of one passage, the number of its assessors who gave none, and what an adjudicator decided."""
 
     grades: tuple[int, ...]
     missing: int = 0
+    adjudicated: int | None = None
 
 
 @dataclass(frozen=True)
@@ -37,20 +38,22 @@ def panels(grades: Grades, complete: float = 0.5) -> dict[str, Panel]:
     if not 0 <= complete <= 1:
         raise ParameterError("complete", expected="a share from 0 to 1", found=complete)
     given: dict[str, dict[str, dict[str, int]]] = {}  # by query and assessor
-    passages: dict[str, dict[str, None]] = {}  # a dict keeps the order, a set would not
+    passages: dict[str, dict[str, int | None]] = {}  # in the order in which they come, with their adjudicated grade
     for row in grades.rows():
-        passages.setdefault(row.qid, {})[row.docno] = None
+        decided = passages.setdefault(row.qid, {})
+        decided[row.docno] = row.adjudicated if decided.get(row.docno) is None else decided[row.docno]
         of_assessor = given.setdefault(row.qid, {}).setdefault(row.assessor, {})
         if row.grade is not None:
             of_assessor[row.docno] = row.grade
-    return {qid: _panel(of_query, list(passages[qid]), complete) for qid, of_query in given.items()}
+    return {qid: _panel(of_query, passages[qid], complete) for qid, of_query in given.items()}
 
 
-def _panel(given: Mapping[str, Mapping[str, int]], docnos: list[str], complete: float) -> Panel:
-    least = max(1.0, complete * len(docnos))
+def _panel(given: Mapping[str, Mapping[str, int]], decided: Mapping[str, int | None], complete: float) -> Panel:
+    least = max(1.0, complete * len(decided))
     there = {assessor: answered for assessor, answered in given.items() if len(answered) >= least}
-    grades = {docno: tuple(of[docno] for of in there.values() if docno in of) for docno in docnos}
-    return Panel(tuple(there), {docno: Answers(of, len(there) - len(of)) for docno, of in grades.items()})
+    grades = {docno: tuple(of[docno] for of in there.values() if docno in of) for docno in decided}
+    answers = {docno: Answers(of, len(there) - len(of), decided[docno]) for docno, of in grades.items()}
+    return Panel(tuple(there), answers)
 
 
 def vote(grades: Sequence[int], threshold: int) -> bool | None:
@@ -64,8 +67,11 @@ def majority(answers: Answers, threshold: int, original: bool | None = None) -> 
     """The binary label of a passage: relevant where more than half of the given grades reach the threshold.
 
     Missing answers are ignored. Where the votes tie, the original label stands, and a passage that had none is not
-    relevant. None (no label) where neither an answer nor an original label is known.
+    relevant. None (no label) where neither an answer nor an original label is known. An adjudicated grade decides
+    alone.
     """
+    if answers.adjudicated is not None:
+        return answers.adjudicated >= threshold
     decided = vote(answers.grades, threshold)
     if decided is not None:
         return decided
@@ -98,9 +104,11 @@ MISSING_RULES: MappingProxyType[str, Callable[[Answers, int], int]] = MappingPro
 
 
 def graded_label(answers: Answers, lowest: int, missing: str = "lowest") -> int | None:
-    """One grade for a passage by a rule of `MISSING_RULES`; None without any grade."""
+    """One grade for a passage: the adjudicated one, else by a rule of `MISSING_RULES`; None without any grade."""
     if missing not in MISSING_RULES:
         raise ParameterError("missing", expected=" or ".join(MISSING_RULES), found=missing)
+    if answers.adjudicated is not None:
+        return answers.adjudicated
     return MISSING_RULES[missing](answers, lowest) if answers.grades else None
 
 
@@ -168,11 +176,22 @@ class Labels:
     graded: Judgments
     original: Judgments  # of the kept queries
     fates: Mapping[str, str]  # by query: kept, or why it was left out
+    thin: int = 0  # passages of kept queries whose label rests on one grade, though more people were asked
+    adjudicated: int = 0  # passages of kept queries whose label an adjudicator decided
 
     @property
     def kept(self) -> tuple[str, ...]:
         """The ids of the queries that were kept."""
         return tuple(qid for qid, fate in self.fates.items() if fate == KEPT)
+
+    def notes(self) -> Iterator[str]:
+        """What to know of the labels, a sentence each."""
+        if self.thin:
+            few = "1 label rests" if self.thin == 1 else f"{self.thin:,} labels rest"
+            yield f"{few} on a single grade, because the others who were asked gave none"
+        if self.adjudicated:
+            few = "1 label was" if self.adjudicated == 1 else f"{self.adjudicated:,} labels were"
+            yield f"{few} decided by an adjudicator, and not by the rules"
 
     @property
     def sets(self) -> dict[str, Judgments]:
@@ -197,7 +216,8 @@ def make_labels(
     if confirmed is None:
         confirmed = original is not None
     counted = grades.only(english=rules.english)
-    given = min((grade for grade in counted.grades if grade is not None), default=rules.lowest)
+    every = (*counted.grades, *counted.adjudicated)
+    given = min((grade for grade in every if grade is not None), default=rules.lowest)
     if given < rules.lowest:
         expected = f"none below {rules.lowest}, the lowest of the scale (`lowest` says another)"
         raise ParameterError("grades", expected=expected, found=given)
@@ -213,7 +233,10 @@ def make_labels(
         for name, threshold in rules.thresholds.items()
     }
     graded = _judgments(kept, known, lambda answers, original: graded_label(answers, rules.lowest, rules.missing))  # noqa: ARG005 -- as `majority`
-    return Labels(binary, graded, known.only(kept), fates)
+    answers = [of for panel in kept.values() for of in panel.answers.values()]
+    thin = sum(len(of.grades) == 1 and of.missing > 0 and of.adjudicated is None for of in answers)
+    adjudicated = sum(of.adjudicated is not None for of in answers)
+    return Labels(binary, graded, known.only(kept), fates, thin, adjudicated)
 
 
 def with_original(labels: Judgments, original: Judgments, *, binary: bool) -> Judgments:

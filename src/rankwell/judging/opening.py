@@ -9,7 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from rankwell.collections import Reading, open_collection, read_any_qrels, read_any_queries, read_run
+from rankwell.collections import Reading, read_any_qrels, read_any_queries, read_run
+from rankwell.collections.collection import scan_documents
 from rankwell.core import Document, Judgments, MissingExtraError, ParameterError, RankwellError, Run
 
 if TYPE_CHECKING:
@@ -110,19 +111,8 @@ def read_material(file: StudyFile, documents: ReadDocuments | None = None, readi
     queries = _query_texts(file, pool)
     wanted = frozenset(docno for passages in pool.values() for docno in passages)
     source = file.place(file.collection or "")
-    passages = _passages(source, (documents or scan_collection)(source, wanted, reading), wanted, file.fields)
+    passages = _passages(source, (documents or scan_documents)(source, wanted, reading), wanted, file.fields)
     return Material(queries, passages, pool, originals.only(pool), by_query)
-
-
-def scan_collection(source: str, wanted: frozenset[str], reading: Reading) -> Iterator[Document]:
-    """Read the wanted documents of a collection from its beginning until all are found."""
-    missing = set(wanted)
-    for document in open_collection(source).documents(reading):
-        if document.id in missing:
-            yield document
-            missing.discard(document.id)
-            if not missing:
-                return
 
 
 def _pool(file: StudyFile, originals: Judgments, reading: Reading) -> tuple[Pool, Mapping[str, str]]:

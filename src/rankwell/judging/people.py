@@ -13,7 +13,15 @@ from sqlalchemy.orm import Session
 from rankwell.core import ParameterError
 from rankwell.judging import schema
 from rankwell.judging.assignment import stand_in_line
-from rankwell.judging.schema import AssessorRow, AssignmentRow, InvitationRow, PersonRow, SignInLinkRow
+from rankwell.judging.schema import (
+    AdjudicationRow,
+    AssessorRow,
+    AssignmentRow,
+    InvitationRow,
+    PersonRow,
+    SignInLinkRow,
+    TrainingAnswerRow,
+)
 from rankwell.judging.study import ENGLISH_LEVELS, AssessError, NoConsentError, NotThereError, PausedError, Study
 from rankwell.store import Database, moment
 
@@ -32,6 +40,7 @@ class Account:
     paused: bool
     consented: bool
     session: int
+    adjudicator: bool = False
 
 
 def random_name() -> str:
@@ -68,7 +77,8 @@ def acting_assessor(session: Session, name: str, *, lock: bool = False) -> Asses
 
 def account_of(row: AssessorRow) -> Account:
     """The public account of an assessor's row."""
-    return Account(row.name, row.english, row.administrator, row.paused, row.consented_at is not None, row.session)
+    consented = row.consented_at is not None
+    return Account(row.name, row.english, row.administrator, row.paused, consented, row.session, row.adjudicator)
 
 
 Detail = str | int | bool | None
@@ -142,6 +152,14 @@ class People:
         """Make an administrator an ordinary assessor; an error for the last administrator."""
         self._set(name, "administrator", value=False, by=by)
 
+    def make_adjudicator(self, name: str, by: str | None = None) -> None:
+        """Let an assessor decide between grades of others that differ."""
+        self._set(name, "adjudicator", value=True, by=by)
+
+    def make_no_adjudicator(self, name: str, by: str | None = None) -> None:
+        """Let an adjudicator only grade; what they decided stays."""
+        self._set(name, "adjudicator", value=False, by=by)
+
     def delete(self, name: str, by: str | None = None) -> None:
         """Delete a person's address, codes, links and notes; also grades, unless the study keeps them anonymously."""
         with self.database.write() as session:
@@ -155,8 +173,12 @@ class People:
             session.execute(delete(SignInLinkRow).where(links).execution_options(synchronize_session=False))
             session.execute(delete(InvitationRow).where(InvitationRow.assessor_id == row.id))
             session.execute(delete(PersonRow).where(PersonRow.assessor_id == row.id))
-            mine = AssignmentRow.assessor_id == row.id
+            trained = delete(TrainingAnswerRow).where(TrainingAnswerRow.assessor_id == row.id)
+            session.execute(trained.execution_options(synchronize_session=False))
+            mine, decided = AssignmentRow.assessor_id == row.id, AdjudicationRow.assessor_id == row.id
             if self.study.keep_grades:
+                remarks = update(AdjudicationRow).where(decided).values(note=None)
+                session.execute(remarks.execution_options(synchronize_session=False))
                 shown = schema.PresentationRow.assignment_id.in_(select(AssignmentRow.id).where(mine))
                 notes = update(schema.PresentationRow).where(shown).values(note=None)
                 session.execute(notes.execution_options(synchronize_session=False))
@@ -165,8 +187,10 @@ class People:
                 )
                 session.execute(released.execution_options(synchronize_session=False))
                 # A new name: sessions, logs and earlier exports no longer lead from the person to the grades.
-                row.name, row.deleted_at, row.session, row.administrator = random_name(), now, row.session + 1, False
+                row.name, row.deleted_at, row.session = random_name(), now, row.session + 1
+                row.administrator = row.adjudicator = False
             else:
+                session.execute(delete(AdjudicationRow).where(decided).execution_options(synchronize_session=False))
                 session.execute(delete(AssignmentRow).where(mine).execution_options(synchronize_session=False))
                 session.delete(row)
             note_event(session, now, "person deleted", None if by == name else by)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, case, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from rankwell.judging.quality import GoldScore
 from rankwell.judging.schema import DONE, OPEN, AssessorRow, AssignmentRow, GradeRow, PoolRow, QueryRow, in_force
 from rankwell.judging.study import Study
 from rankwell.report import Column, Table
@@ -26,6 +27,7 @@ class QueryProgress(NamedTuple):
     done: int
     working: int
     grades: int
+    number: int = 0  # of the query in the database
 
 
 class AssessorProgress(NamedTuple):
@@ -42,6 +44,7 @@ class AssessorProgress(NamedTuple):
     cannot_tell: int
     seconds: float | None
     active_at: datetime
+    adjudicator: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def _queries(session: Session) -> Iterator[QueryProgress]:
     states, grades = _states(session, AssignmentRow.query_id), _grades(session, AssignmentRow.query_id)
     for row in session.scalars(select(QueryRow).order_by(QueryRow.id)):
         counts = (passages[row.id], states[row.id, DONE], states[row.id, OPEN], grades.get(row.id, NOTHING).grades)
-        yield QueryProgress(row.qid, row.text, row.stratum, *counts)
+        yield QueryProgress(row.qid, row.text, row.stratum, *counts, number=row.id)
 
 
 def _assessors(session: Session) -> Iterator[AssessorProgress]:
@@ -90,6 +93,7 @@ def _assessors(session: Session) -> Iterator[AssessorProgress]:
             *(states[row.id, DONE], states[row.id, OPEN], given.grades, int(given.unsure)),
             seconds=None if given.mean is None else float(given.mean) / 1000,
             active_at=row.active_at,
+            adjudicator=row.adjudicator,
         )
 
 
@@ -145,17 +149,24 @@ def query_table(progress: StudyProgress) -> Table:
     return Table("Queries", columns, rows)
 
 
-def assessor_table(progress: StudyProgress) -> Table:
-    """A table of progress by assessor."""
+def assessor_table(progress: StudyProgress, gold: Mapping[str, GoldScore] | None = None) -> Table:
+    """A table of progress by assessor; with their answers to gold questions where there are any."""
     columns = [Column("assessor", "left")]
     columns += map(Column, ("English", "queries done", "open", "grades", "can't tell"))
-    columns += [Column("seconds a passage", digits=1), Column("last here", "left"), Column("role", "left")]
+    columns += [Column("seconds a passage", digits=1)]
+    columns += [Column("gold right", "left")] if gold else []
+    columns += [Column("last here", "left"), Column("role", "left")]
     rows = [
         (
             *(one.name, one.english, one.done, one.working, one.grades, one.cannot_tell, one.seconds),
+            *([_of(gold.get(one.name))] if gold else []),
             f"{one.active_at:%Y-%m-%d %H:%M}",
-            ", ".join(name for name in ("administrator", "paused", "deleted") if getattr(one, name)),
+            ", ".join(name for name in ("administrator", "adjudicator", "paused", "deleted") if getattr(one, name)),
         )
         for one in progress.assessors
     ]
     return Table("Assessors", columns, rows)
+
+
+def _of(score: GoldScore | None) -> str:
+    return "" if score is None else f"{score.right} of {score.answered}"

@@ -114,7 +114,7 @@ def verdict_table(experiments: Experiments, marks: str = "stars") -> Table:
     cells: dict[tuple[str, str], list[Cell]] = {}
     for one in binary:
         for outcome in one.outcomes:
-            said = f"{outcome.found.mean:+.{DIGITS}f}{mark(marks).of(outcome.found.p)}"
+            said = f"{outcome.found.mean:+.{DIGITS}f}{_mark(outcome, marks)}"
             cells.setdefault((one.second, str(outcome.measure)), []).append(said)
     columns = [Column("run", "left"), Column("measure", "left"), *(Column(name, "left") for name in sets)]
     title = f"Differences to {binary[0].first}, {experiments.queries} queries" if binary else "Differences"
@@ -130,7 +130,36 @@ def _relevant(judged: Judgments, rel: int) -> list[Cell]:
 def _outcome_row(outcome: ExperimentOutcome, marks: str) -> list[Cell]:
     difference = outcome.found
     means = (outcome.first, outcome.second, difference.mean)
-    return [str(outcome.measure), *means, *difference.interval, difference.p, mark(marks).of(difference.p)]
+    return [str(outcome.measure), *means, *difference.interval, difference.p, _mark(outcome, marks)]
+
+
+def _mark(outcome: ExperimentOutcome, marks: str) -> str:
+    """The significance mark, in brackets where the measure looks deeper than the runs were judged."""
+    sign = mark(marks).of(outcome.found.p)
+    return f"({sign})" if sign and outcome.deeper else sign
+
+
+IN_BRACKETS = "Marks in brackets: the measure looks deeper than the runs were judged."
+
+
+def unjudged_table(experiments: Experiments) -> Table:
+    """Each mean without the unjudged passages, and its bounds over all grades that these may have."""
+    columns = [Column(name, "left") for name in ("labels", "run", "measure")]
+    columns += [
+        Column("judged to rank"),
+        *(Column(n, digits=DIGITS) for n in ("mean", "condensed", "lowest", "highest")),
+    ]
+    rows: list[list[Cell]] = []
+    for name, of_runs in experiments.measured.items():
+        for run, of_run in of_runs.items():
+            condensed, bounded = experiments.condensed[name][run], experiments.bounded.get(name, {}).get(run)
+            depth = None if name == ORIGINAL else experiments.depths[run]
+            for measure in of_run.measures:
+                ends: list[Cell] = [None, None]
+                if bounded is not None and measure in bounded.bounds:
+                    ends = [*sorted((bounded.bounds[measure].worst_mean, bounded.bounds[measure].best_mean))]
+                rows.append([name, run, str(measure), depth, of_run.mean(measure), condensed.mean(measure), *ends])
+    return Table("Unjudged passages: as not relevant, left out (condensed), and bounds", columns, rows)
 
 
 CANNOT_TELL = "can't tell"
@@ -273,7 +302,7 @@ def assessment_page(assessment: Assessment, title: str, *, marks: str = "stars",
 def _verdict(experiments: Experiments, marks: str) -> list[Part]:
     said = (
         f"{experiments.queries} queries; a positive difference is a higher value, which is worse for MFR. Differences "
-        f"are tested query by query (paired t-test). {mark(marks).legend}"
+        f"are tested query by query (paired t-test). {mark(marks).legend} {IN_BRACKETS}"
     )
     return [
         Heading("Does the verdict hold?"),
@@ -289,6 +318,8 @@ def _experiments(experiments: Experiments, marks: str) -> list[Part]:
         *(TablePart(experiment_table(one, marks)) for one in experiments.all if one.first == ORIGINAL),
         Heading("Run against run"),
         *(TablePart(experiment_table(one, marks)) for one in experiments.of_runs),
+        Heading("Passages that nobody judged"),
+        TablePart(unjudged_table(experiments)),
     ]
 
 

@@ -63,7 +63,7 @@ class PassageRow(Table):
 
 
 class PoolRow(Table):
-    """A passage to be graded for a query; `original` is its grade in the earlier judgments."""
+    """A passage to be graded for a query; `original` is its grade in the earlier judgments, `gold` the right one."""
 
     __tablename__ = "pool"
 
@@ -71,6 +71,7 @@ class PoolRow(Table):
     passage_id: Mapped[int] = mapped_column(sa.ForeignKey("passages.id"), primary_key=True, index=True)
     rank: Mapped[int | None]
     original: Mapped[int | None]
+    gold: Mapped[int | None]
 
 
 class AssessorRow(Table):
@@ -83,6 +84,7 @@ class AssessorRow(Table):
     english: Mapped[int | None]
     administrator: Mapped[bool] = mapped_column(default=False)
     paused: Mapped[bool] = mapped_column(default=False)
+    adjudicator: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     session: Mapped[int] = mapped_column(default=0)
     created_at: Mapped[datetime]
     active_at: Mapped[datetime]
@@ -193,6 +195,74 @@ class GradeRow(Table):
     milliseconds: Mapped[int | None]
     given_at: Mapped[datetime]
     undone_at: Mapped[datetime | None]
+
+
+class AdjudicationRow(Table):
+    """The grade that somebody decided on for a passage whose grades differ. Undone decisions stay as history."""
+
+    __tablename__ = "adjudications"
+    __table_args__ = (
+        sa.Index(
+            "one_adjudication",
+            *("query_id", "passage_id"),
+            unique=True,
+            sqlite_where=sa.text("undone_at IS NULL"),
+            postgresql_where=sa.text("undone_at IS NULL"),
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
+    query_id: Mapped[int] = mapped_column(sa.ForeignKey("queries.id"))
+    passage_id: Mapped[int] = mapped_column(sa.ForeignKey("passages.id"))
+    assessor_id: Mapped[int] = mapped_column(sa.ForeignKey("assessors.id"), index=True)
+    grade: Mapped[int]
+    note: Mapped[str | None]
+    given_at: Mapped[datetime]
+    undone_at: Mapped[datetime | None]
+
+
+class TrainingRow(Table):
+    """A question of the training round, with its right grade and why it is right."""
+
+    __tablename__ = "training"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    query: Mapped[str]
+    fields: Mapped[dict[str, str]]
+    grade: Mapped[int]
+    why: Mapped[str]
+
+
+class TrainingAnswerRow(Table):
+    """An assessor's answer to a question in one of their attempts; `grade` None is "I can't tell"."""
+
+    __tablename__ = "training_answers"
+    __table_args__ = (sa.UniqueConstraint("assessor_id", "attempt", "training_id"),)
+
+    id: Mapped[int] = mapped_column(NUMBER, primary_key=True)
+    assessor_id: Mapped[int] = mapped_column(sa.ForeignKey("assessors.id"))
+    training_id: Mapped[int] = mapped_column(sa.ForeignKey("training.id"))
+    attempt: Mapped[int]
+    grade: Mapped[int | None]
+    given_at: Mapped[datetime]
+
+
+class SecondAnswerRow(Table):
+    """The same assessor's second answer on a passage, without seeing the first; `grade` None is "I can't tell"."""
+
+    __tablename__ = "second_answers"
+    __table_args__ = (
+        sa.ForeignKeyConstraint(
+            ["assignment_id", "position"],
+            ["presentations.assignment_id", "presentations.position"],
+            ondelete="CASCADE",
+        ),
+    )
+
+    assignment_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    grade: Mapped[int | None]
+    given_at: Mapped[datetime]
 
 
 class EventRow(Table):

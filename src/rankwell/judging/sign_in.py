@@ -128,6 +128,21 @@ class Invitations:
             note_event(session, now, "invited", by, places=places, administrator=administrator)
         return code
 
+    def waiting_administrator(self) -> InvitationRow | None:
+        """The valid invitation of an administrator that nobody has used yet."""
+        now = self.clock()
+        return next(
+            (
+                row
+                for row in self.all()
+                if row.administrator
+                and not row.withdrawn_at
+                and row.taken < row.places
+                and (row.expires_at is None or row.expires_at > now)
+            ),
+            None,
+        )
+
     def all(self) -> list[InvitationRow]:
         """All invitations, newest first, without return codes."""
         wanted = select(InvitationRow).where(InvitationRow.assessor_id.is_(None))
@@ -177,7 +192,7 @@ def valid_invitation(session: Session, code: str, now: datetime) -> InvitationRo
 LINK_LASTS = timedelta(minutes=30)
 LONGEST_ADDRESS = 254
 # No character that could start another header or address in a mail.
-ADDRESS = re.compile(r"""[^\s@<>()\[\],;:"'\\\x00-\x1f\x7f]+@[^\s@<>()\[\],;:"'\\\x00-\x1f\x7f]+""")
+ADDRESS = re.compile(r"""[^\s@<>()\[\],;:"\\\x00-\x1f\x7f]+@[^\s@<>()\[\],;:"'\\\x00-\x1f\x7f]+""")
 
 
 def checked_address(email: str) -> str:

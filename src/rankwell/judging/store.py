@@ -21,18 +21,24 @@ from pathlib import Path
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any, Self
 
-from sqlalchemy import insert, select, tuple_
+from sqlalchemy import insert, select, tuple_, update
+from sqlalchemy.orm import InstrumentedAttribute
 
-from rankwell.core import Judgments, RankwellError
+from rankwell.core import Judgments, ParameterError, RankwellError
 from rankwell.judging import schema
-from rankwell.judging.export import Answered, Noted
+from rankwell.judging.adjudication import Adjudication
+from rankwell.judging.export import Adjudicated, Answered, Noted
 from rankwell.judging.grades import GivenGrade, Grades
 from rankwell.judging.judging import Judging
-from rankwell.judging.people import People
+from rankwell.judging.labels import thresholds_of
+from rankwell.judging.people import People, note_event
 from rankwell.judging.progress import StudyProgress, progress_of
+from rankwell.judging.quality import FEWEST_GOLD, LEAST_RIGHT, Remark, Watch, watch
+from rankwell.judging.rejudging import Rejudging
 from rankwell.judging.schema import AssessorRow, AssignmentRow, GradeRow, PassageRow, PoolRow, PresentationRow, QueryRow
 from rankwell.judging.sign_in import Invitations, SignIn
 from rankwell.judging.study import Study
+from rankwell.judging.training import Training
 from rankwell.store import Database, moment, open_database, storable
 
 if TYPE_CHECKING:
@@ -51,9 +57,13 @@ class Store:
             if row is None:
                 raise RankwellError(f"{database.name}: expected a study, found none{schema.STUDY.way_out}")
             self.study = Study.from_json(row.settings)
+            self.created_at = row.created_at
         self.invitations = Invitations(database, clock)
         self.sign_in = SignIn(database, self.study, clock)
         self.people = People(database, self.study, clock)
+        self.adjudication = Adjudication(database, self.study, clock)
+        self.training = Training(database, self.study, clock)
+        self.rejudging = Rejudging(database, self.study, clock)
         self.judging = Judging(database, self.study, clock, random or SystemRandom())
 
     def progress(self) -> StudyProgress:
@@ -72,8 +82,14 @@ class Store:
         wanted = _with_names(select(*columns).select_from(PresentationRow).join(GradeRow, shown))
         with self.database.read() as session:
             rows = session.execute(wanted.where(GradeRow.id.in_(schema.in_force())))
+            decided = {(one.qid, one.docno): one.grade for one in self.adjudication.decided(session)}
             return [
-                Answered._make((*row[:4], None if row[4] is None else row[4] / 1000, *row[5:9], row[9] == schema.DONE))
+                Answered._make(
+                    (
+                        *(*row[:4], None if row[4] is None else row[4] / 1000, *row[5:9], row[9] == schema.DONE),
+                        decided.get((row[0], row[1])),
+                    )
+                )
                 for row in rows
             ]
 
@@ -91,20 +107,74 @@ class Store:
 
     def grades(self, *, finished: bool = False) -> Grades:
         """The valid answers as `Grades`; with `finished` only of queries that their assessor finished."""
-        rows = (row[: len(GivenGrade._fields)] for row in self.answers() if row.finished or not finished)
-        return Grades.of(GivenGrade._make(row) for row in rows)
+        rows = (row for row in self.answers() if row.finished or not finished)
+        return Grades.of(GivenGrade(*(getattr(row, name) for name in GivenGrade._fields)) for row in rows)
+
+    def adjudications(self) -> list[Adjudicated]:
+        """The grades that adjudicators decided on, ordered by query and passage."""
+        with self.database.read() as session:
+            return self.adjudication.decided(session)
 
     def originals(self) -> Judgments:
         """The grades that passages of the pool had before the study."""
+        return self._pool_grades(PoolRow.original)
+
+    def _pool_grades(self, column: InstrumentedAttribute[int | None]) -> Judgments:
         wanted = (
-            select(QueryRow.qid, PassageRow.docno, PoolRow.original)
+            select(QueryRow.qid, PassageRow.docno, column)
             .join(QueryRow, PoolRow.query_id == QueryRow.id)
             .join(PassageRow, PoolRow.passage_id == PassageRow.id)
-            .where(PoolRow.original.is_not(None))
+            .where(column.is_not(None))
             .order_by(QueryRow.id, PassageRow.id)
         )
         with self.database.read() as session:
             return Judgments((qid, docno, grade or 0) for qid, docno, grade in session.execute(wanted))
+
+    def gold(self) -> Judgments:
+        """The right grades of the gold questions."""
+        return self._pool_grades(PoolRow.gold)
+
+    def set_gold(self, gold: Judgments) -> int:
+        """Make these passages of the pool the gold questions, in place of earlier ones; returns their number.
+
+        Passages that are not in the pool are left out; none at all is an error.
+        """
+        wrong = next((grade for _, _, grade in gold.rows() if grade not in self.study.grades), None)
+        if wrong is not None:
+            raise ParameterError("gold", expected=f"grades among {', '.join(map(str, self.study.grades))}", found=wrong)
+        with self.database.write() as session:
+            queries = dict(session.execute(select(QueryRow.qid, QueryRow.id)).all())
+            passages = dict(session.execute(select(PassageRow.docno, PassageRow.id)).all())
+            session.execute(update(PoolRow).values(gold=None))
+            marked = 0
+            for qid, docno, grade in gold.rows():
+                here = (PoolRow.query_id == queries.get(qid), PoolRow.passage_id == passages.get(docno))
+                marked += len(
+                    session.scalars(update(PoolRow).where(*here).values(gold=grade).returning(PoolRow.rank)).all()
+                )
+            if len(gold) and not marked:
+                raise RankwellError(
+                    f"{self.database.name}: expected gold questions of the pool, found none of them there"
+                )
+            note_event(session, moment(), "gold questions", None, count=marked)
+        return marked
+
+    def watch(self) -> Watch:
+        """How assessors do on gold questions, and who stands out in time and agreement."""
+        scale = self.study.grades
+        seen = watch(self.grades(), self.gold(), scale, thresholds_of(scale[0], scale[-1]))
+        failed = [
+            Remark(name, f"did not pass the training: {state.score.right} of {state.total} right")
+            for name, state in self.training.scores().items()
+            if state.complete and not state.passed and not state.more_tries
+        ]
+        again = self.rejudging.scores()
+        unsteady = [
+            Remark(name, f"gave {score.right} of {score.answered} passages the same grade again")
+            for name, score in again.items()
+            if score.answered >= FEWEST_GOLD and score.right < LEAST_RIGHT * score.answered
+        ]
+        return Watch(seen.gold, (*failed, *seen.remarks, *unsteady), again)
 
     def close(self) -> None:
         """Close the database."""

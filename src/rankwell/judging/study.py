@@ -101,6 +101,8 @@ class Study:
     first always of begun queries, each other one with probability `exploration` of new ones. Work
     idle for `release_after_days` days is given to others. `open_to_all` lets anyone sign in by e-mail, otherwise
     an invitation is needed. `keep_grades` says whether grades stay, without a name, when a person's data are deleted.
+    Where there is a training round, the share `pass_mark` of its questions must be right, in one of `training_tries`.
+    Assessors judge the share `rejudge` of their own passages a second time.
     """
 
     title: str
@@ -116,6 +118,9 @@ class Study:
     ask_english: bool = True
     open_to_all: bool = False
     keep_grades: bool = True
+    pass_mark: float = 0.7
+    training_tries: int = 2
+    rejudge: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.title.strip():
@@ -126,9 +131,12 @@ class Study:
             raise ParameterError("scale", expected=f"2 to {MOST_POINTS} different grades", found=list(grades))
         if any(not point.name.strip() for point in self.scale):
             raise ParameterError("scale", expected="a name for every grade", found=list(grades))
-        for name in ("assessors_per_query", "set_size", "sets_at_once", "release_after_days"):
+        for name in ("assessors_per_query", "set_size", "sets_at_once", "release_after_days", "training_tries"):
             if getattr(self, name) < 1:
                 raise ParameterError(name, expected="a number, at least 1", found=getattr(self, name))
+        for name in ("pass_mark", "rejudge"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ParameterError(name, expected="a share from 0 to 1", found=getattr(self, name))
         if not 0 <= self.exploration <= 1:
             raise ParameterError("exploration", expected="a probability from 0 to 1", found=self.exploration)
 

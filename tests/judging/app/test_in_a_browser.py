@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -187,6 +188,26 @@ def test_every_page_is_for_everyone(browser: Any, server: Server, store: Store, 
         for path in ("/", "/judge/1/1", "/guidelines", "/me", "/gone", *(f"/admin{part}" for part in admin)):
             page.goto(server.url + path)
             assert_no_stumbling_blocks(page)
+
+
+def test_agreement_is_read_on_a_phone_without_scrolling_sideways(browser: Any, server: Server, store: Store) -> None:
+    random = Random(0)  # noqa: S311 -- the same every time
+    for place in range(3):
+        name = store.invitations.redeem(store.invitations.invite(), f"10.0.0.{place}").account.name
+        store.people.consent(name)
+        while store.judging.begin(name):
+            while task := store.judging.task(name):
+                store.judging.give(name, task.assignment, task.position, random.choice((1, 3, 5)))
+    with new_page(browser, width=NARROW) as page:
+        page.goto(f"{server.url}/join?code={store.invitations.invite(administrator=True)}")
+        page.click("text=Join")
+        page.goto(f"{server.url}/admin/results")
+        cells = page.locator("table td, table th")
+        assert cells.count() > 20
+        rights = cells.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().right)")
+        assert max(rights) <= NARROW
+        assert page.locator("td .muted").first.inner_text().startswith("[")  # an interval, whole
+        assert_no_stumbling_blocks(page)
 
 
 @pytest.mark.parametrize("points", SCALES)

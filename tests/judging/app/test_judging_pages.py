@@ -8,7 +8,7 @@ import pytest
 from visitor import Visitor
 
 from rankwell.apps.assess.application import create_application
-from rankwell.apps.assess.judging_pages import only_ends_named
+from rankwell.apps.assess.judging_pages import lay_out, only_ends_named
 from rankwell.apps.assess.site import grade_keys
 from rankwell.judging.store import Store
 from rankwell.judging.study import SCALES
@@ -88,3 +88,20 @@ def test_nobody_else_reads_notes(visitor: Visitor, store: Store) -> None:
     visitor.join(store)
     assert visitor.get("/admin/notes").status_code == 403
     assert visitor.get("/admin/export/notes.tsv").status_code == 403
+
+
+def test_a_tab_that_was_open_for_days_may_still_grade(visitor: Visitor, store: Store) -> None:
+    visitor.join(store)
+    visitor.begin()
+    assert visitor.grade(3, milliseconds=3 * 24 * 3600 * 1000).status_code == 200
+    assert [row.grade for row in store.answers()] == [3]
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [("SIGMET", "SIGMETs"), ("colds", "cold"), ("children's cough", "coughing"), ("on-line", "on-line")],
+)
+def test_other_forms_of_a_querys_words_are_marked(query: str, word: str) -> None:
+    shown = lay_out({"text": f"The {word} here."}, query, mark=True)
+    pieces = [piece for section in shown.sections for paragraph in section.paragraphs for piece in paragraph]
+    assert [piece.text for piece in pieces if piece.marked] == [word]

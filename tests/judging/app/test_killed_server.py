@@ -14,6 +14,7 @@ from serving import start_server
 from starlette.responses import Response
 
 from inbox import free_port
+from rankwell.apps.assess.application import cookie_name
 from rankwell.apps.web import Session, Sessions
 from rankwell.judging.store import Store, open_store
 from studies import make_study
@@ -36,9 +37,9 @@ def people(store: Store) -> list[str]:
     return names
 
 
-def work(name: str, port: int, enough: Event, count: list[int]) -> tuple[list[Grade], Grade | None]:
+def work(name: str, cookie: str, port: int, enough: Event, count: list[int]) -> tuple[list[Grade], Grade | None]:
     """Grade until the server is gone: what was acknowledged, and what was on its way."""
-    sessions, session = Sessions(KEY.encode(), name="rankwell-assess", secure=False), Session.begin(name)
+    sessions, session = Sessions(KEY.encode(), name=cookie, secure=False), Session.begin(name)
     response = Response()
     sessions.write(response, session)
     headers = {
@@ -73,12 +74,12 @@ def work(name: str, port: int, enough: Event, count: list[int]) -> tuple[list[Gr
 def test_no_acknowledged_grade_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
     database, port = tmp_path / "study.db", free_port()
     with make_study(database, queries=120, passages=20, assessors_per_query=1) as store:
-        names = people(store)
+        names, cookie = people(store), cookie_name(store)
     server = start_server(database, tmp_path / "log", "--quiet", port=port, RANKWELL_SECRET_KEY=KEY)
     count: list[int] = []
     enough = Event()
     with ThreadPoolExecutor(CLIENTS) as clients:
-        jobs = [clients.submit(work, name, port, enough, count) for name in names]
+        jobs = [clients.submit(work, name, cookie, port, enough, count) for name in names]
         while len(count) < GRADES // 2 and not all(job.done() for job in jobs):
             enough.wait(0.005)
         server.process.kill()
@@ -94,7 +95,7 @@ def test_no_acknowledged_grade_is_lost_when_the_server_is_killed(tmp_path: Path)
     again = start_server(database, tmp_path / "log", "--quiet", port=port, RANKWELL_SECRET_KEY=KEY)
     try:
         with ThreadPoolExecutor(CLIENTS) as clients:
-            jobs = [clients.submit(work, name, port, enough, count) for name in names]
+            jobs = [clients.submit(work, name, cookie, port, enough, count) for name in names]
             while len(count) < GRADES and not all(job.done() for job in jobs):
                 enough.wait(0.005)
             enough.set()

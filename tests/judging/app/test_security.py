@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from visitor import Visitor
 
 from inbox import mail_server
-from rankwell.apps.assess.application import create_application
+from rankwell.apps.assess.application import administrator_link, cookie_name, create_application
 from rankwell.apps.web import Postbox
 from rankwell.apps.web.mail import MailSettings
 from rankwell.apps.web.middleware import HEADERS
@@ -104,14 +104,24 @@ def test_a_session_ends_with_the_person_with_a_pause_of_rights_and_everywhere(ap
     assert back.get("/me").url.path == "/sign-in"
 
 
+def test_signing_out_ends_the_session_and_a_copy_of_its_cookie(app: FastAPI, store: Store) -> None:
+    here, copy = Visitor(app), Visitor(app)
+    here.join(store)
+    copy.cookies.update(here.cookies)
+    assert copy.get("/me").status_code == 200
+    here.submit("/sign-out")
+    assert copy.get("/me").url.path == "/sign-in"
+
+
 def test_signing_in_begins_a_new_session(app: FastAPI, store: Store) -> None:
     visitor = Visitor(app)
     visitor.get("/sign-in")
-    before = visitor.cookies["rankwell-assess"]
+    name = cookie_name(store)
+    before = visitor.cookies[name]
     visitor.join(store)
-    assert visitor.cookies["rankwell-assess"] != before
+    assert visitor.cookies[name] != before
     planted = Visitor(app)
-    planted.cookies.set("rankwell-assess", before, domain="judge.example.org")
+    planted.cookies.set(name, before, domain="judge.example.org")
     assert planted.get("/me").url.path == "/sign-in"
 
 
@@ -206,3 +216,40 @@ def test_nothing_personal_stands_in_an_export(app: FastAPI, store: Store) -> Non
         assert response.status_code == 200
         assert response.headers["content-disposition"] == f'attachment; filename="colds-and-cures-{name}"'
         assert "ada@" not in response.text
+
+
+def test_two_studies_on_one_host_do_not_sign_each_other_out(store: Store, tmp_path: Path) -> None:
+    with make_study(tmp_path / "other.db") as other:
+        assert cookie_name(store) != cookie_name(other)
+        first, second = (
+            Visitor(create_application(one, key=b"k" * 32, base_url="http://judge.example.org"))
+            for one in (store, other)
+        )
+        first.join(store)
+        second.cookies = first.cookies  # one browser
+        second.join(other)
+        assert first.get("/me").url.path == "/me"
+        assert second.get("/me").url.path == "/me"
+
+
+def test_the_administrators_link_is_made_once_and_can_be_replaced(store: Store) -> None:
+    first = administrator_link(store, "http://judge.example.org", None)
+    assert first is not None
+    assert administrator_link(store, "http://judge.example.org", None) is None
+    second = administrator_link(store, "http://judge.example.org", None, new_code=True)
+    assert second is not None
+    old, new = (link.partition("code=")[2] for link in (first, second))
+    app = create_application(store, key=b"k" * 32, base_url="http://judge.example.org")
+    assert Visitor(app).submit("/sign-in/code", "/sign-in", code=old).status_code == 403
+    assert "You are in" in Visitor(app).submit("/sign-in/code", "/sign-in", code=new).text
+
+
+def test_an_address_with_an_apostrophe_gets_its_link(store: Store) -> None:
+    with mail_server() as letters:
+        postbox = Postbox(MailSettings("127.0.0.1", "study@example.org", letters.port, "none"))
+        app = create_application(store, key=b"k" * 32, base_url=ADDRESS, postbox=postbox)
+        code = store.invitations.invite()
+        answer = Visitor(app).submit("/sign-in/mail", "/sign-in", email="o'neil@x.ie", code=code)
+        assert answer.url.path == "/sign-in/sent"
+        assert "token=" in letters.wait()[0].text
+        postbox.close()

@@ -16,7 +16,7 @@ from rankwell.apps.assess.site import Visit, check_administrator
 from rankwell.apps.web.visits import part_of
 from rankwell.collections import write_qrels
 from rankwell.judging.agreement import measure_agreement
-from rankwell.judging.export import FORMATS, Answered, Noted, exported
+from rankwell.judging.export import FORMATS, Adjudicated, Answered, Noted, exported
 from rankwell.judging.labels import GRADED, LabelRules, make_labels, thresholds_of
 from rankwell.judging.sign_in import MOST_PLACES, VALID_DAYS
 from rankwell.judging.store import Store
@@ -24,7 +24,7 @@ from rankwell.judging.store import Store
 QUERIES, NOTES = 200, 100  # on one page
 LARGEST = 2**31 - 1
 LONGEST_DAYS = 3650
-ROWS = {"answers": Answered, "notes": Noted}
+ROWS = {"answers": Answered, "notes": Noted, "adjudications": Adjudicated}
 
 T = TypeVar("T")
 Name = Annotated[str, Path(max_length=32)]
@@ -37,13 +37,15 @@ def progress(visit: Visit, page: PageNumber = 1) -> Response:
     """The study's progress by query."""
     progress = visit.store.progress()
     shown, pages = items_on(progress.queries, page, QUERIES)
-    return visit.show("admin_progress.html", progress=progress, shown=shown, page=page, page_count=pages)
+    watched = len({remark.assessor for remark in visit.store.watch().remarks})
+    here = {"page": page, "page_count": pages}
+    return visit.show("admin_progress.html", progress=progress, shown=shown, watched=watched, **here)
 
 
 @router.get("/assessors")
 def assessors(visit: Visit) -> Response:
     """The list of assessors by their random names."""
-    return visit.show("admin_assessors.html", assessors=visit.store.progress().assessors)
+    return visit.show("admin_assessors.html", assessors=visit.store.progress().assessors, watch=visit.store.watch())
 
 
 @router.get("/assessors/{name}")
@@ -76,6 +78,31 @@ def delete(visit: Visit, name: Name, sure: Annotated[str, Form(max_length=10)] =
         return assessor(visit.refuse("Nothing was deleted: tick the box if you are sure."), name)
     visit.store.people.delete(name, by=visit.me.name)
     return visit.go("/admin/assessors")
+
+
+@router.post("/assessors/{name}/adjudicate")
+def make_adjudicator(visit: Visit, name: Name) -> Response:
+    """Let an assessor decide where grades differ."""
+    visit.store.people.make_adjudicator(name, by=visit.me.name)
+    return visit.go(f"/admin/assessors/{name}")
+
+
+@router.post("/assessors/{name}/adjudicate-no-more")
+def make_no_adjudicator(visit: Visit, name: Name) -> Response:
+    """Let an adjudicator only grade."""
+    visit.store.people.make_no_adjudicator(name, by=visit.me.name)
+    return visit.go(f"/admin/assessors/{name}")
+
+
+@router.get("/grades/{query}")
+def grades(visit: Visit, query: Annotated[int, Path(ge=1, le=LARGEST)]) -> Response:
+    """Every single grade of a query."""
+    cases = visit.store.adjudication.grades_of(query)
+    if not cases:
+        raise HTTPException(404)
+    names = {point.grade: point.name for point in visit.study.scale}
+    decided = sum(case.decided is not None for case in cases)
+    return visit.show("admin_grades.html", cases=cases, names=names, decided=decided)
 
 
 @router.get("/invitations")
@@ -130,6 +157,7 @@ def results(visit: Visit) -> Response:
         warnings=list(agreement.warnings()),
         answers=len(grades),
         notes=len(visit.store.notes()),
+        adjudicated=len(visit.store.adjudications()),
         formats=FORMATS,
         label_sets=[*thresholds, GRADED],
     )
@@ -150,8 +178,8 @@ def export(visit: Visit, name: Annotated[str, Path(max_length=40)]) -> Response:
     """Download an exported file: answers or notes in a format, or a label set."""
     content, _, kind = name.rpartition(".")
     if content in ROWS and kind in FORMATS:
-        rows = visit.store.answers() if content == "answers" else visit.store.notes()
-        text = exported(rows, kind, ROWS[content]).encode()
+        rows = {"answers": visit.store.answers, "notes": visit.store.notes, "adjudications": visit.store.adjudications}
+        text = exported(rows[content](), kind, ROWS[content]).encode()
     elif kind == "qrels" and content in (*_thresholds(visit.store), GRADED):
         text = _labels(visit.store, content)
     else:

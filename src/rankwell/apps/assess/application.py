@@ -9,18 +9,20 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 
-from rankwell.apps.assess import administration, entrance, judging_pages
+from rankwell.apps.assess import adjudication_pages, administration, entrance, judging_pages, training_pages
 from rankwell.apps.assess.site import StudySite
 from rankwell.apps.web import Pages, Postbox, Sessions, mail_settings, normalised_address, secret_key
 from rankwell.apps.web.application import new_application, serve
 from rankwell.apps.web.visits import LATER
 from rankwell.core import ParameterError
+from rankwell.judging.sign_in import digest
 from rankwell.judging.store import Store
 from rankwell.judging.study import AssessError, NoConsentError, NotThereError, PausedError, TooManyAttemptsError
+from rankwell.judging.training import NotTrainedError
 
 HERE = Path(__file__).parent
 STATUSES = {NotThereError: 404, TooManyAttemptsError: 429, AssessError: 409, ParameterError: 422}
-ELSEWHERE: dict[type[Exception], str] = {NoConsentError: "/welcome", PausedError: "/"}
+ELSEWHERE: dict[type[Exception], str] = {NoConsentError: "/welcome", NotTrainedError: "/training", PausedError: "/"}
 
 
 def create_application(
@@ -38,15 +40,21 @@ def create_application(
     invitation only; `describe` publishes the OpenAPI description, for tests.
     """
     base_url, root, https = checked_address(base_url)
-    sessions = Sessions(key, name="rankwell-assess", secure=https if secure is None else secure, path=root or "/")
+    secure = https if secure is None else secure
+    sessions = Sessions(key, name=cookie_name(store), secure=secure, path=root or "/")
     pages = Pages(sessions, templates=[HERE / "templates"], static=[HERE / "static"], root=root)
     pages.everywhere["site"] = store.study.title
     app = new_application(store.study.title, pages, describe=describe)
     app.state.site = StudySite(pages, store, base_url, postbox)
-    for part in (entrance, judging_pages, administration):
+    for part in (entrance, training_pages, judging_pages, adjudication_pages, administration):
         app.include_router(part.router)
     _answer_errors(app, pages)
     return app
+
+
+def cookie_name(store: Store) -> str:
+    """The study's own name for its cookie: browsers send a cookie to every port of a host, and so to other studies."""
+    return f"rankwell-assess-{digest(store.created_at.isoformat())[:8]}"
 
 
 def checked_address(base_url: str) -> tuple[str, str, bool]:
@@ -84,10 +92,14 @@ def run(
     base_url: str | None = None,
     admin: str | None = None,
     secure: bool = False,
+    new_code: bool = False,
     quiet: bool = False,
     tell: Callable[[str], None] = print,
 ) -> None:
-    """Serve a study until it is stopped; `tell` gets the address and the administrator's link."""
+    """Serve a study until it is stopped; `tell` gets the address and the administrator's link.
+
+    `new_code` withdraws an administrator's link that was shown before and not used, and makes another.
+    """
     address, _, https = checked_address(base_url or f"http://{f'[{host}]' if ':' in host else host}:{port}")
     settings = mail_settings()
     postbox = None if settings is None else Postbox(settings)
@@ -96,23 +108,32 @@ def run(
         tell(f"{store.study.title}: {address}")
         if postbox is None:
             tell("No mail server is set (RANKWELL_SMTP_HOST): people come in by invitation.")
-        link = administrator_link(store, address, admin)
+        link = administrator_link(store, address, admin, new_code=new_code)
         if link is not None:
             tell(f"Administrator, once: {link}")
-        serve(app, host=host, port=port, quiet=quiet)
+        elif store.invitations.waiting_administrator() is not None:
+            tell("The administrator's link was shown at an earlier start; --new-admin-code makes another.")
+        with store.database.in_use():
+            serve(app, host=host, port=port, quiet=quiet)
     finally:
         if postbox is not None:
             postbox.close()
 
 
-def administrator_link(store: Store, address: str, admin: str | None) -> str | None:
+def administrator_link(store: Store, address: str, admin: str | None, *, new_code: bool = False) -> str | None:
     """A link that signs an administrator in: the person with that address, or the first visitor without one.
 
-    Whoever can run this command can read the database anyway, so that no further proof is needed.
+    There is one link for the first visitor at a time, shown once: none is made while another waits, unless `new_code`
+    withdraws that one. Whoever can run this command can read the database anyway, so that no further proof is needed.
     """
     if admin is None:
         if any(account.administrator for account in store.people.accounts()):
             return None
+        waiting = store.invitations.waiting_administrator()
+        if waiting is not None and not new_code:
+            return None
+        if waiting is not None:
+            store.invitations.withdraw(waiting.id)
         return f"{address}/join?code={store.invitations.invite(administrator=True)}"
     email = normalised_address(admin)
     if email is None:

@@ -95,7 +95,7 @@ def use_code(visit: Visit, code: Code) -> Response:
 @router.post("/sign-out")
 def sign_out(visit: Visit) -> Response:
     """End this browser's session."""
-    visit.begin()
+    visit.end()
     return visit.go("/")
 
 

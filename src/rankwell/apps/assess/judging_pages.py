@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Path
 from starlette.responses import Response
 
+from rankwell.analysis import Analyzer, parse_analyzer
 from rankwell.apps.assess.site import Visit, check_assessor
 from rankwell.judging.judging import LONGEST_NOTE, Task
 
 UNSURE, NOTE = "unsure", "note"  # answers of a form other than grades
 LARGEST = 2**31 - 1  # the largest id of a database
-DAY = 24 * 3600 * 1000  # milliseconds
 
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
 router = APIRouter(default_response_class=Response, dependencies=[Depends(check_assessor)])
@@ -22,7 +23,9 @@ router = APIRouter(default_response_class=Response, dependencies=[Depends(check_
 
 @router.post("/begin")
 def begin(visit: Visit) -> Response:
-    """Assign queries to the assessor."""
+    """Assign queries to the assessor; what they are to judge again comes first."""
+    if visit.store.rejudging.task(visit.me.name) is not None:
+        return visit.go("/again")
     if not visit.store.judging.begin(visit.me.name):
         return visit.show("nothing_left.html")
     return _next(visit)
@@ -50,7 +53,7 @@ def answer(  # noqa: PLR0917 -- FastAPI passes them by name
     position: Number,
     answer: Annotated[str, Form(max_length=20)],
     note: Annotated[str | None, Form(max_length=2 * LONGEST_NOTE)] = None,
-    milliseconds: Annotated[int | None, Form(ge=0, le=DAY)] = None,
+    milliseconds: Annotated[int | None, Form(ge=0)] = None,
 ) -> Response:
     """Save an answer or a note to the disk, and show the next passage."""
     judging, name = visit.store.judging, visit.me.name
@@ -81,6 +84,34 @@ def undo(visit: Visit) -> Response:
     return visit.go(f"/judge/{task.assignment}/{task.position}")
 
 
+@router.get("/again")
+def judge_a_second_time(visit: Visit) -> Response:
+    """A passage that the assessor has judged before, without the first grade."""
+    task = visit.store.rejudging.task(visit.me.name)
+    if task is None:
+        return visit.go("/judge")
+    return visit.show(
+        "again.html",
+        task=task,
+        reading=lay_out(task.passage, task.query, mark=visit.study.mark_terms),
+        only_ends=only_ends_named((point.grade, point.name) for point in visit.study.scale),
+        guidelines=visit.site.guidelines,
+    )
+
+
+@router.post("/again/{assignment}/{position}")
+def answer_again(
+    visit: Visit, assignment: Number, position: Number, answer: Annotated[str, Form(max_length=20)]
+) -> Response:
+    """Save a second answer, and show the next passage to judge again."""
+    try:
+        grade = None if answer == UNSURE else int(answer)
+    except ValueError:
+        raise HTTPException(422) from None
+    visit.store.rejudging.give(visit.me.name, assignment, position, grade)
+    return visit.go("/again")
+
+
 def _next(visit: Visit) -> Response:
     """The next passage: directly for our script, by a redirect for a plain form, so that a reload is harmless."""
     if visit.request.method == "POST" and not visit.wants_fragment:
@@ -91,7 +122,7 @@ def _next(visit: Visit) -> Response:
 def _shown(visit: Visit, task: Task | None, *, saved: str | None = None) -> Response:
     if task is None:
         done = sum(query.state == "done" for query in visit.store.judging.queries(visit.me.name))
-        return visit.show("round_done.html", done=done)
+        return visit.show("round_done.html", done=done, again=visit.store.rejudging.task(visit.me.name))
     return _passage(visit, task, saved=saved)
 
 
@@ -154,7 +185,10 @@ class PassageReading(NamedTuple):
 
 
 def lay_out(passage: Mapping[str, str], query: str, *, mark: bool) -> PassageReading:
-    """The passage in paragraphs. Nothing in it is markup: templates escape every piece."""
+    """The passage in paragraphs, with the query's words and their other forms highlighted (SIGMET, SIGMETs).
+
+    Nothing in it is markup: templates escape every piece.
+    """
     words = query_words(query) if mark else frozenset()
     texts = {name: text for name, text in passage.items() if text.strip()}
     title = texts.pop(TITLE, "") if len(texts) > 1 else ""
@@ -166,15 +200,27 @@ def lay_out(passage: Mapping[str, str], query: str, *, mark: bool) -> PassageRea
 
 
 def query_words(query: str) -> frozenset[str]:
-    """The words of a query to highlight, in lower case."""
+    """The stems of a query's words to highlight, in lower case."""
     words = (word.casefold() for word in WORD.findall(query))
-    return frozenset(word for word in words if len(word) >= SHORTEST and word not in PLAIN)
+    return frozenset(_stem(word) for word in words if len(word) >= SHORTEST and word not in PLAIN)
+
+
+@lru_cache(maxsize=4096)
+def _stem(word: str) -> str:
+    """A word's stem; the word itself where the analyzer drops it."""
+    return next(iter(analyzer()(word)), word)
+
+
+@cache
+def analyzer() -> Analyzer:
+    """The analyzer that says which words are forms of one."""
+    return parse_analyzer("english:none")
 
 
 def _pieces(text: str, words: frozenset[str]) -> Iterator[PassagePiece]:
     end = 0
     for match in WORD.finditer(text) if words else ():
-        if match[0].casefold() in words:
+        if _stem(match[0].casefold()) in words:
             if match.start() > end:
                 yield PassagePiece(text[end : match.start()], marked=False)
             yield PassagePiece(match[0], marked=True)

@@ -87,3 +87,9 @@ def check_administrator(visit: Visit) -> None:
     """Redirect a visitor who has not signed in; status 403 for others than administrators."""
     if not visit.me.administrator:
         raise HTTPException(403)
+
+
+def check_adjudicator(visit: Visit) -> None:
+    """Redirect a visitor who has not signed in; status 403 for others than adjudicators and administrators."""
+    if not (visit.me.adjudicator or visit.me.administrator):
+        raise HTTPException(403)
