@@ -10,10 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankwell.collections.references import exact_date
+from rankwell.collections.tagged import (
+    nbib_text,
+    parse_nbib,
+    parse_ris,
+    read_nbib,
+    read_ris,
+    ris_text,
+    write_nbib,
+    write_ris,
+)
 from rankwell.core import RankwellError
 from rankwell.reviews import Reference
-from rankwell.reviews.references import nbib_text, parse_nbib, read_nbib, read_references, write_nbib
-from rankwell.reviews.ris import exact_date, parse_ris, read_ris, ris_text, write_ris
+from rankwell.reviews.references import read_references
 
 RIS = """TY  - JOUR
 AU  - Varma, T. R.

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rankwell.collections import read_documents
+from rankwell.collections.tagged import nbib_text, parse_nbib, read_nbib
 from rankwell.reviews.pubmed.transport import article_document, articles, search_result
-from rankwell.reviews.references import nbib_text, parse_nbib, read_nbib
 
 CRYOPRESERVATION = (
     "Is cryopreservation a homogeneous process? Ultrastructure and motility of untreated, prefreezing, and postthawed "

@@ -205,13 +205,23 @@ class StudyFinder:
         listed = [(review, study, label) for review in reviews for study, label in review.studies]
         for start in range(0, len(listed), AT_ONCE):
             some = listed[start : start + AT_ONCE]
-            decided = [(self.decisions or {}).get(study_key(review.id, study)) for review, study, _ in some]
-            titles = [study.title for (_, study, _), pmid in zip(some, decided, strict=True) if pmid is None]
+            numbers = [study.pmid for _, study, _ in some if study.pmid]
+            articles = self.source.fetch(numbers) if numbers else {}
+            matches = [self._known(review, study, articles.get(study.pmid)) for review, study, _ in some]
+            titles = [study.title for (_, study, _), match in zip(some, matches, strict=True) if match is None]
             candidates = iter(self.source.candidates(titles, self.candidates) if titles else [])
-            for (review, study, label), pmid in zip(some, decided, strict=True):
-                match = self.rule.decide(study, next(candidates)) if pmid is None else self._as_decided(study, pmid)
-                yield FoundStudy(review, label, match)
+            for (review, study, label), match in zip(some, matches, strict=True):
+                yield FoundStudy(review, label, match or self.rule.decide(study, next(candidates)))
             progress.advance(len(some))
+
+    def _known(self, review: Review, study: ListedStudy, article: Document | None) -> StudyMatch | None:
+        """The match that needs no search: as a person decided, or by the PMID in the list; else None."""
+        pmid = (self.decisions or {}).get(study_key(review.id, study))
+        if pmid is not None:
+            return self._as_decided(study, pmid)
+        if article is None or self.rule.decide(study, [article]).verdict is Verdict.MISSING:
+            return None  # a misprinted number leads to another article
+        return StudyMatch(study, Verdict.FOUND, "by the PMID in the list", (), article)
 
     def _as_decided(self, study: ListedStudy, pmid: str) -> StudyMatch:
         if not pmid:

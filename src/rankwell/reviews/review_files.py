@@ -11,8 +11,10 @@ import orjson
 
 from rankwell.collections.formats.delimited import header, table_rows
 from rankwell.collections.reading import Reading, head, whole_text
+from rankwell.collections.references import Reference, bibliography_text, exact_date, year_in
+from rankwell.collections.tagged import read_ris
 from rankwell.core import FormatError, Phrase, RankwellError
-from rankwell.reviews.ris import exact_date, read_ris, year_in
+from rankwell.reviews.printed import is_understood, parse_reference, parse_reference_list
 
 
 class ListedStudy(NamedTuple):
@@ -21,6 +23,12 @@ class ListedStudy(NamedTuple):
     title: str
     year: int | None = None
     authors: str = ""
+    pmid: str = ""
+
+    @classmethod
+    def of(cls, reference: Reference) -> ListedStudy:
+        """The study that a reference names."""
+        return cls(reference.title, reference.year, "; ".join(reference.authors), reference.pmid)
 
 
 @dataclass(frozen=True)
@@ -69,11 +77,12 @@ def read_reviews(path: Path | str, reading: Reading | None = None) -> list[Revie
     """The reviews of a JSON or CSV file, or of a folder with a folder of RIS files for each review.
 
     - JSON: a list of objects (or one such object a line) with `title`, `date` or `year`, and `included` and
-      `excluded`: lists of studies with `title`, `year` and `authors` (a text, or a list of names).
+      `excluded`: lists of studies with `title`, `year`, `authors` (a text, or a list of names) and perhaps `pmid`, or
+      references as they are printed.
     - CSV: a row a study, with the columns `review_title` (and `review_id`, `review_date`), `title`, `year`, `authors`
       and `label` (1 or included, 0 or excluded).
     - RIS: in each folder files with `included` and `excluded` in their names, and `review.ris` for the review itself,
-      else the folder's name is its title.
+      else the folder's name is its title. Lists as they are printed are taken too: included.txt, excluded.txt.
     """
     path, reading = Path(path), reading or Reading()
     if path.is_dir():
@@ -124,14 +133,17 @@ def _json_rows(path: Path, reading: Reading) -> list[Any]:
 
 
 def _study(path: Path, study: Any, place: int, reading: Reading) -> ListedStudy | None:
-    """A study of a list; a bare text is its title."""
+    """A study of a list; a bare text is its title, or its reference as it is printed."""
+    if isinstance(study, str) and is_understood(printed := parse_reference(study)):
+        return ListedStudy.of(printed)
     values = {"title": study} if isinstance(study, str) else study
     if not isinstance(values, dict) or not isinstance(values.get("title"), str):
         reading.report(path, None, f"studies with a title in review {place}", study)
         return None
     authors = values.get("authors") or ""
     listed = "; ".join(map(str, authors)) if isinstance(authors, list) else str(authors)
-    return ListedStudy(" ".join(values["title"].split()), year_in(str(values.get("year") or "")), listed)
+    year, pmid = year_in(str(values.get("year") or "")), str(values.get("pmid") or "").strip()
+    return ListedStudy(" ".join(values["title"].split()), year, listed, pmid)
 
 
 def _table_reviews(path: Path, reading: Reading) -> list[Review]:
@@ -176,15 +188,31 @@ def _named(row: Mapping[str, Any], names: Mapping[str, Iterable[str]]) -> dict[s
 
 
 def _ris_reviews(path: Path) -> Iterator[Review]:
-    inner = sorted(folder for folder in path.iterdir() if folder.is_dir() and any(folder.glob("*.ris")))
+    inner = sorted(folder for folder in path.iterdir() if folder.is_dir() and _lists(folder))
     for folder in inner or [path]:
-        files = sorted(folder.glob("*.ris"))
+        files = _lists(folder)
         included, excluded = (
-            tuple(ListedStudy(of.title, of.year, "; ".join(of.authors)) for file in named for of in read_ris(file))
+            tuple(ListedStudy.of(reference) for file in named for reference in _listed_in(file))
             for named in ([file for file in files if word in file.stem.lower()] for word in ("included", "excluded"))
         )
         if not included and not excluded:
-            raise RankwellError(f"{folder}: expected RIS files named included.ris and excluded.ris, found none")
+            raise RankwellError(
+                f"{folder}: expected RIS files named included.ris and excluded.ris (or lists as .txt), found none"
+            )
         own = read_ris(folder / "review.ris") if (folder / "review.ris").is_file() else []
         title = own[0].title if own and own[0].title else folder.name
         yield Review(folder.name, title, included, excluded, own[0].date if own else "")
+
+
+def _lists(folder: Path) -> list[Path]:
+    """The lists of references in a folder."""
+    return sorted([*folder.glob("*.ris"), *(file for file in folder.glob("*.txt") if "cluded" in file.stem.lower())])
+
+
+def _listed_in(file: Path) -> list[Reference]:
+    if file.suffix == ".ris":
+        return read_ris(file)
+    found = parse_reference_list(bibliography_text(file))
+    if found is None:
+        raise RankwellError(f"{file}: expected references as they are printed, found another text")
+    return found

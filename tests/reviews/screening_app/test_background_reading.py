@@ -64,8 +64,9 @@ def test_a_second_start_finds_what_was_read(project: Project, monkeypatch: pytes
     Reader.open(MODEL, threads=1).read(project.records.texts())
     asked: list[str] = []
     encoder = Reader.open(MODEL, threads=1).encoder
-    plain = encoder.encode
-    monkeypatch.setattr(encoder, "encode", lambda texts: asked.extend(texts) or plain(texts))
+    for name in ("encode", "encode_queries"):
+        plain = getattr(encoder, name)
+        monkeypatch.setattr(encoder, name, lambda texts, plain=plain: asked.extend(texts) or plain(texts))
     ranking = LiveRanking(project, MODEL)
     ranking.start()
     until(lambda: ranking.order(1).model == MODEL)

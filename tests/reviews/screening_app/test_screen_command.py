@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from rankwell.apps.screening.application import is_loopback
 from rankwell.cli import app
+from rankwell.collections.tagged import write_ris
 from rankwell.core import ParameterError, RankwellError
-from rankwell.reviews.ris import write_ris
 from rankwell.reviews.screening.store import open_project
 
 

@@ -13,8 +13,8 @@ from screening_projects import TITLE, make_project, references
 from screening_server import ScreeningServer, screening, start_screening
 
 from browser import NARROW, WIDE, assert_no_stumbling_blocks, chromium, new_page
+from rankwell.collections.tagged import parse_ris, write_ris
 from rankwell.reviews import Reference
-from rankwell.reviews.ris import parse_ris, write_ris
 from rankwell.reviews.screening.decisions import Answer
 from rankwell.reviews.screening.store import open_project
 

@@ -13,8 +13,8 @@ from screening_projects import Visitor, make_project, references
 
 from rankwell.apps.screening.application import create_application
 from rankwell.apps.web.middleware import HEADERS
+from rankwell.collections.tagged import parse_ris
 from rankwell.reviews import Reference
-from rankwell.reviews.ris import parse_ris
 from rankwell.reviews.screening.decisions import Answer
 from rankwell.reviews.screening.store import Project
 

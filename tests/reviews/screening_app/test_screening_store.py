@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from screening_projects import make_project, references
 
+from rankwell.collections.tagged import write_nbib, write_ris
 from rankwell.core import ParameterError, RankwellError
 from rankwell.reviews import Reference
-from rankwell.reviews.references import write_nbib
-from rankwell.reviews.ris import write_ris
 from rankwell.reviews.screening.decisions import Answer, agreement
 from rankwell.reviews.screening.files import read_records
 from rankwell.reviews.screening.ranking import LiveRanking

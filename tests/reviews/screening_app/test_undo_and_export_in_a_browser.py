@@ -13,7 +13,7 @@ from screening_projects import TITLE, make_project, references
 from screening_server import ScreeningServer, screening
 
 from browser import NARROW, assert_no_stumbling_blocks, chromium, new_page
-from rankwell.reviews.ris import parse_ris
+from rankwell.collections.tagged import parse_ris
 
 pytestmark = pytest.mark.slow
 

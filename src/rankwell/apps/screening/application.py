@@ -13,12 +13,12 @@ from rankwell.apps.screening import project_pages, screening_pages
 from rankwell.apps.screening.site import ClosedError, ProjectSite
 from rankwell.apps.web import Pages, Sessions, Signer, secret_key
 from rankwell.apps.web.application import new_application, serve
+from rankwell.apps.web.uploads import LARGEST_UPLOAD
 from rankwell.core import ParameterError
 from rankwell.reviews.screening.ranking import LiveRanking
 from rankwell.reviews.screening.store import Project
 
 HERE = Path(__file__).parent
-LARGEST_UPLOAD = 64 * 1024 * 1024
 CLOSED = "Open this project with the link that `rankwell review screen` printed when it was started."
 
 
@@ -67,7 +67,8 @@ def run(
         tell(f"{reviewer.name}: {address}{app.state.site.link(reviewer)}")
     if not is_loopback(host):
         tell("note: this is reached from other machines, without encryption: put a proxy with HTTPS before it")
-    serve(app, host=host, port=port, quiet=quiet)
+    with project.database.in_use():
+        serve(app, host=host, port=port, quiet=quiet)
 
 
 def is_loopback(host: str) -> bool:

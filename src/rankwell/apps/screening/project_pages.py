@@ -14,12 +14,14 @@ from starlette.responses import Response
 
 from rankwell.apps.screening.screening_pages import Number, Reason, Standing, check_reason, standing_of
 from rankwell.apps.screening.site import ClosedError, Visit, check_reviewer
+from rankwell.apps.web.uploads import save_upload, shown_name
 from rankwell.apps.web.visits import part_of
+from rankwell.collections.references import Reference
 from rankwell.core import ParameterError, RankwellError
-from rankwell.reviews.ris import Reference
 from rankwell.reviews.screening.decisions import Answer, agreement
-from rankwell.reviews.screening.files import STATUSES, csv_export, read_records, ris_export
+from rankwell.reviews.screening.files import STATUSES, csv_export, ris_export
 from rankwell.reviews.screening.store import LONGEST_CRITERIA, LONGEST_TITLE, ProjectSettings
+from rankwell.reviews.screening.uploads import read_upload
 
 door = APIRouter(default_response_class=Response)
 router = APIRouter(default_response_class=Response, dependencies=[Depends(check_reviewer)])
@@ -70,21 +72,20 @@ def change_settings(
 
 
 UPLOAD = "/import"
-LONGEST_NAME = 120
 
 
 @router.get(UPLOAD)
 def sources(visit: Visit) -> Response:
     """The imported files, and the form to import more."""
     imported, duplicates = visit.project.records.sources(), visit.project.duplicates.by_source()
-    return visit.show("import.html", sources=imported, duplicates=duplicates)
+    return visit.show("import.html", sources=imported, duplicates=duplicates, reading_now=dict(visit.site.uploads))
 
 
 @router.post(UPLOAD)
 def bring_in(visit: Visit, files: Annotated[list[UploadFile], File()]) -> Response:
     """Import records from all files, or from none where one cannot be read."""
     try:
-        read = [(name, _read(name, file)) for file in files if (name := shown_name(file.filename))]
+        read = [(name, _read(visit, name, file)) for file in files if (name := shown_name(file.filename))]
     except RankwellError as error:
         return sources(visit.refuse(str(error)))
     if not read:
@@ -95,22 +96,20 @@ def bring_in(visit: Visit, files: Annotated[list[UploadFile], File()]) -> Respon
     return visit.go(UPLOAD)
 
 
-def shown_name(given: str | None) -> str:
-    """A file's name without folders and unprintable characters; empty where no file was chosen."""
-    name = pathlib.PureWindowsPath(pathlib.PurePosixPath(given or "").name).name
-    return "".join(character for character in name if character.isprintable())[-LONGEST_NAME:]
+def _read(visit: Visit, name: str, file: UploadFile) -> list[Reference]:
+    """The references of an uploaded file; of its name only the ending is used, to detect the format.
 
-
-def _read(name: str, file: UploadFile) -> list[Reference]:
-    """The references of an uploaded file; of its name only the ending is used, to detect the format."""
-    ending = re.search(r"(?:\.[A-Za-z0-9]{1,8}){0,2}$", name)
+    The import page shows what is being read, and how far, also to others.
+    """
     with TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / f"upload{ending[0] if ending else ''}"
-        path.write_bytes(file.file.read())
+        path = save_upload(pathlib.Path(folder), name, file.file)
+        number = visit.site.begin_upload(name)
         try:
-            return read_records(path)
+            return read_upload(path, lambda count: visit.site.uploads.update({number: (name, count)}))
         except RankwellError as error:
             raise RankwellError(str(error).replace(str(path), name)) from error
+        finally:
+            del visit.site.uploads[number]
 
 
 PAGE = 50

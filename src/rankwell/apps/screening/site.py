@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import count
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -25,6 +26,14 @@ class ProjectSite(visits.Site):
     def __init__(self, pages: Pages, project: Project, ranking: LiveRanking, signer: Signer) -> None:
         super().__init__(pages)
         self.project, self.ranking, self._signer = project, ranking, signer
+        self.uploads: dict[int, tuple[str, int]] = {}  # files that are being read: names, and records so far
+        self._numbers = count()
+
+    def begin_upload(self, name: str) -> int:
+        """The number of an upload that begins, under which `uploads` has it."""
+        number = next(self._numbers)
+        self.uploads[number] = (name, 0)
+        return number
 
     def link(self, reviewer: Reviewer) -> str:
         """A reviewer's sign-in path, derived from the installation's key, so that it need not be stored."""

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankwell.collections.references import Reference
 from rankwell.core.progress import SILENT, Progress
 from rankwell.reviews.matching import MatchingRule, comparable_authors, comparable_title, gestalt, kernels
-from rankwell.reviews.ris import Reference
 
 UNLIKE = 0.5  # below this, titles with one DOI may be two parts of a book
 FEWEST_WORDS = 4  # a shorter title ("Editorial", "Letter to the editor") says little

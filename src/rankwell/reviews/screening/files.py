@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwell.collections import Reading, open_collection
+from rankwell.collections.references import Reference, doi_in, year_in
+from rankwell.collections.tagged import ris_text
 from rankwell.core import Document, RankwellError
 from rankwell.reviews.references import read_references
-from rankwell.reviews.ris import Reference, doi_in, ris_text, year_in
 from rankwell.reviews.screening.decisions import SET_ASIDE, Answer, Outcome
 from rankwell.reviews.screening.store import Project, Reviewer
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import Session
 
+from rankwell.collections.references import Reference
 from rankwell.core import SILENT, ParameterError, Progress, RankwellError
-from rankwell.reviews.ris import Reference
 from rankwell.reviews.screening import decisions, tables
 from rankwell.reviews.screening.decisions import SET_ASIDE, Decisions, Outcomes, count_change
 from rankwell.reviews.screening.duplicates import Duplicate, find_duplicates
