@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import stat
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from serving_api import key, make_index, served, settings_for
 
-from rankwell.apps.search.access import WRONG_TRIES, Keys
+from rankwell.apps.search.access import ROLES, WRONG_TRIES, Keys
 from rankwell.core import ParameterError
 
 PAPER = {"fields": {"title": "Zebra"}}
@@ -86,19 +88,46 @@ def test_the_file_of_keys_holds_no_key(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "keys.json").stat().st_mode) & 0o077 == 0
 
 
-@pytest.mark.parametrize(("name", "role"), [("ann", "read"), ("", "read"), ("a b", "read"), ("bob", "admin")])
-def test_names_are_plain_and_unique_and_roles_are_two(tmp_path: Path, name: str, role: str) -> None:
+@pytest.mark.parametrize(("name", "role"), [("ann", "read"), ("", "read"), ("a b", "read"), ("bob", "king")])
+def test_names_are_plain_and_unique_and_roles_are_known(tmp_path: Path, name: str, role: str) -> None:
     keys = Keys(tmp_path / "keys.json")
     keys.add("ann", "read")
     with pytest.raises(ParameterError):
         keys.add(name, role)
 
 
-def test_who_may_write_may_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_includes_those_before_it(tmp_path: Path, role: str) -> None:
     keys = Keys(tmp_path / "keys.json")
-    found = keys.find(keys.add("ann", "write"))
+    found = keys.find(keys.add("ann", role))
     assert found is not None
-    assert found.may("read")
+    assert [other for other in ROLES if found.may(other)] == list(ROLES[: ROLES.index(role) + 1])
+
+
+def test_judging_and_reading_judgments_have_roles_of_their_own(index: Path, tmp_path: Path) -> None:
+    settings = settings_for(index, judgments=tmp_path / "thumbs.jsonl")
+    grade = {"query": "soap", "id": "p2", "grade": 1}
+    with served(settings) as client:
+        assert client.get("/api/judgments").status_code == 403
+        roles = {role: key(settings, role) for role in ROLES}
+        assert client.get("/api/judgments").status_code == 401
+        judged = {role: client.post("/api/judgments", json=grade, headers=of).status_code for role, of in roles.items()}
+        assert judged == {"read": 403, "judge": 200, "write": 200, "admin": 200}
+        seen = {role: client.get("/api/judgments", headers=of).status_code for role, of in roles.items()}
+        assert seen == {"read": 403, "judge": 403, "write": 403, "admin": 200}
+        put = {role: client.put("/api/documents/z", json=PAPER, headers=of).status_code for role, of in roles.items()}
+        assert put == {"read": 403, "judge": 403, "write": 201, "admin": 200}
+        grades = client.get("/api/judgments", headers=roles["admin"]).json()["grades"]
+        assert [given["who"] for given in grades] == ["admin-3", "judge-1", "write-2"]
+
+
+def test_keys_of_older_versions_are_read(tmp_path: Path) -> None:
+    keys = Keys(tmp_path / "keys.json")
+    secret = keys.add("ann", "write")
+    entry = {name: value for name, value in asdict(keys.all()[0]).items() if name != "session"}
+    (tmp_path / "keys.json").write_bytes(orjson.dumps({"version": 1, "keys": [entry]}))
+    found = Keys(tmp_path / "keys.json").find(secret)
+    assert found is not None
     assert found.may("write")
 
 
@@ -125,7 +154,10 @@ def test_another_site_cannot_make_a_browser_write(index: Path) -> None:
         assert "access-control-allow-origin" not in client.get("/api/index", headers={"origin": "http://x"}).headers
 
 
-@pytest.mark.parametrize("written", ["", "{}", '{"keys": [{"name": "ann"}]}', "[1]"])
+KING = '{"keys": [{"name": "ann", "role": "king", "sha256": "x", "made": "x"}]}'
+
+
+@pytest.mark.parametrize("written", ["", "{}", '{"keys": [{"name": "ann"}]}', "[1]", KING])
 def test_where_the_keys_cannot_be_read_nobody_passes(index: Path, written: str) -> None:
     settings = settings_for(index, private=True)
     reader = key(settings, "read")

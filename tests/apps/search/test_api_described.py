@@ -35,7 +35,7 @@ def client(tmp_path: Path) -> Any:
     folder = make_index(tmp_path / "papers")
     chosen = settings_for(folder, judgments=tmp_path / "thumbs.jsonl")
     with served(chosen) as client:
-        client.headers.update(key(chosen, "write"))
+        client.headers.update(key(chosen, "admin"))
         yield client
 
 
@@ -78,7 +78,7 @@ def test_schemathesis_knows_the_document(client: TestClient) -> None:
 def test_schemathesis_finds_no_fault(tmp_path: Path) -> None:
     folder = make_index(tmp_path / "papers")
     chosen = settings_for(folder)
-    secret = key(chosen, "write")
+    secret = key(chosen, "admin")
     words = ["serve", str(folder), "--keys", str(chosen.keys), "--quiet"]
     with stopped(started(words, tmp_path / "said.txt")) as server:
         # Until then 503 is the right answer, which schemathesis takes for a fault.
@@ -111,12 +111,13 @@ def _try(operation: Any, headers: dict[str, str]) -> int:
 
 def test_every_operation_that_is_described_as_closed_is_closed(tmp_path: Path) -> None:
     chosen = settings_for(make_index(tmp_path / "papers"), judgments=tmp_path / "thumbs.jsonl")
-    reader, writer = key(chosen, "read"), key(chosen, "write")
+    reader, owner = key(chosen, "read"), key(chosen, "admin")
     bodies = {
         "put_document": {"fields": {"title": "Zebra"}},
         "put_documents": {"documents": [{"id": "z", "fields": {"title": "Zebra"}}]},
         "judge": {"query": "x", "id": "p2", "grade": 1},
         "delete_document": None,
+        "judgments": None,
     }
     with served(chosen) as client:
         closed = {
@@ -127,6 +128,6 @@ def test_every_operation_that_is_described_as_closed_is_closed(tmp_path: Path) -
         }
         assert set(closed) == set(bodies)
         for name, (method, path) in closed.items():
-            for headers, status in (({}, 401), ({"X-API-Key": "wrong"}, 401), (reader, 403), (writer, 200)):
+            for headers, status in (({}, 401), ({"X-API-Key": "wrong"}, 401), (reader, 403), (owner, 200)):
                 answer = client.request(method, path, json=bodies[name], headers=headers)
                 assert answer.status_code == status, (name, headers)

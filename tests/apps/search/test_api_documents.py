@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 def client(folder: Path) -> Iterator[TestClient]:
     settings = settings_for(folder, judgments=folder.with_name("thumbs.jsonl"), max_batch=3, max_body=20_000)
     with served(settings) as client:
-        client.headers.update(key(settings, "write"))
+        client.headers.update(key(settings, "admin"))
         yield client
 
 
@@ -140,6 +140,7 @@ def test_judgments_are_kept_and_evaluate_can_read_them(client: TestClient, tmp_p
         {"query_id": qid, "id": "p1", "grade": 1},
         {"query_id": qid, "id": "p2", "grade": 0},
     ]
+    assert as_json["grades"] == [{**grade, "who": "admin-0"} for grade in as_json["qrels"]]
 
 
 @pytest.mark.parametrize(
@@ -160,5 +161,6 @@ def test_what_is_no_judgment_is_refused(client: TestClient, judgment: dict[str, 
 
 
 def test_a_server_without_judgments_says_so(folder: Path) -> None:
-    with served(settings_for(folder)) as client:
-        assert client.get("/api/judgments").status_code == 404
+    settings = settings_for(folder)
+    with served(settings) as client:
+        assert client.get("/api/judgments", headers=key(settings, "admin")).status_code == 404

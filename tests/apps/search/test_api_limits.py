@@ -55,6 +55,17 @@ def test_bodies_are_read_strictly(client: TestClient, content: bytes, status: in
     assert status == 200 or set(answer.json()) == {"error", "expected", "found", "where"}
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "application/x-www-form-urlencoded", None])
+def test_only_json_is_taken(client: TestClient, kind: str | None) -> None:
+    answer = client.post("/api/search", content=b'{"q": "x"}', headers={} if kind is None else {"content-type": kind})
+    assert answer.status_code == 415
+
+
+def test_a_parameter_is_given_once(client: TestClient) -> None:
+    answer = client.get("/api/search?q=a&q=b")
+    assert (answer.status_code, answer.json()["expected"]) == (422, "one value")
+
+
 def test_a_body_without_a_declared_length_is_limited_too(client: TestClient) -> None:
     def parts() -> Iterator[bytes]:
         for _ in range(100):
@@ -77,7 +88,7 @@ def test_a_body_without_a_declared_length_is_limited_too(client: TestClient) -> 
         ("GET", "/api/documents/", 404),
         ("GET", "/api/documents/%00", 404),
         ("GET", "/api/documents/%ff", 422),
-        ("GET", "/api/judgments?format=exe", 404),
+        ("GET", "/api/judgments?format=exe", 403),
     ],
 )
 def test_every_refusal_of_the_api_is_a_problem_and_never_a_page(

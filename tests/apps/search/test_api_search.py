@@ -13,6 +13,8 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from rankwell.cli import app
+from rankwell.core import Document
+from rankwell.index import IndexWriter
 
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -212,3 +214,68 @@ def test_later_commits_are_seen_and_a_response_tells_which(index: Path, tmp_path
         found = client.get("/api/search?q=zebra").json()
         assert ([row["id"] for row in found["results"]], found["commit"]) == (["z"], 2)
     assert index != own
+
+
+def test_options_of_a_pipelines_file_are_the_defaults_of_requests(tmp_path: Path) -> None:
+    index = make_index(tmp_path / "papers")
+    with served(settings_for(index)) as client:
+        plain, asked = (
+            client.get("/api/search", params={"q": "droplets", **options}).json()["results"]
+            for options in ({}, {"k1": 0.1, "filter": "year>=2021"})
+        )
+    with served(settings_for(index, defaults={"k1": 0.1, "filter": "year>=2021"})) as client:
+        assert client.get("/api/search", params={"q": "droplets"}).json()["results"] == asked
+        assert client.post("/api/search", json={"q": "droplets"}).json()["results"] == asked
+        page = client.get("/", params={"q": "droplets"}).text
+        other = client.get("/api/search", params={"q": "droplets", "k1": 1.2, "filter": "year>=1900"}).json()["results"]
+    assert other == plain
+    assert ("p6" in page, "/p1" in page) == (True, False)
+
+
+def test_results_are_sorted_by_a_column_or_by_title(client: TestClient) -> None:
+    def order(options: str) -> list[str]:
+        return [row["id"] for row in client.get(f"/api/search?q=droplets+physicians+train&{options}").json()["results"]]
+
+    assert order("sort=year:desc") == ["p6", "p3", "p4", "p1", "p5"]
+    assert order("sort=year:asc") == ["p4", "p1", "p3", "p6", "p5"]  # p5 has no year
+    assert order("sort=year:asc&offset=1&k=2") == ["p1", "p3"]
+    assert order("sort=title:asc&filter=year<2023") == ["p1", "p3", "p4"]
+    assert order("sort=relevance") == order("")
+    refused = client.get("/api/search?q=droplets&sort=colour").json()
+    assert (refused["where"], refused["found"]) == ("sort", '"colour"')
+    assert client.get("/api/search?q=droplets&sort=year&dense=1").status_code == 422
+
+
+def test_facets_count_under_the_filters_of_other_columns(client: TestClient) -> None:
+    query = "/api/search?q=droplets+soap+physicians&facets=source,year&total=1"
+    found = client.get(f"{query}&filter=source%20in%20(PMC)%20and%20year%3C2023").json()
+    assert found["total"] == 2
+    # What WHO would add is counted, among the years that are asked for.
+    assert found["facets"]["source"]["values"] == [{"value": "PMC", "count": 2}, {"value": "WHO", "count": 2}]
+    assert sum(entry["count"] for entry in found["facets"]["year"]["values"]) == 3
+    either = client.get(f"{query}&filter=source=PMC%20or%20year%3C2021").json()  # not of one column: it stays
+    assert sum(entry["count"] for entry in either["facets"]["source"]["values"]) == either["total"] == 4
+
+
+def test_dates_are_a_histogram_and_a_range(tmp_path: Path) -> None:
+    with IndexWriter(tmp_path / "dated", metadata=["published"]) as writer:
+        for month in range(1, 10):
+            writer.add(Document(f"d{month}", {"text": "fever"}, {"published": f"2020-{month:02d}-15T08:00"}))
+    with served(settings_for(tmp_path / "dated")) as client:
+        found = client.get("/api/search?q=fever&facets=published&filter=published%3E=2020-05").json()
+        facet = found["facets"]["published"]
+        assert (facet["kind"], facet["unit"], facet["earliest"], facet["latest"]) == (
+            "dates",
+            "month",
+            "2020-01-15",
+            "2020-09-15",
+        )
+        assert facet["values"] == [{"value": f"2020-{month:02d}", "count": 1} for month in range(1, 10)]
+        page = client.get("/?q=fever&from.published=2020-03-01&to.published=2020-05-15").text
+        assert "3 documents" in page  # the 15th of May is in, with its time
+        assert page.count('class="in"') == 3
+        assert 'type="date" name="from.published" value="2020-03-01"' in page
+        assert "expected a number, or a date" in client.get("/?q=fever&to.published=2020-02-31").text
+        newest = client.get("/?q=fever&sort=published:desc").text
+        assert newest.index('data-id="d9"') < newest.index('data-id="d1"')
+        assert '<option value="published:desc" selected>published, newest first</option>' in newest

@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 def test_what_was_kept_is_there_when_the_file_is_opened_again(path: Path) -> None:
     first = JudgmentsFile(path)
     first.add("fever in children", "d1", 1, who="anna")
-    first.add("fever in children", "d2", 0)
+    first.add("fever in children", "d2", 0, who="anna")
     first.close()
     again = JudgmentsFile(path)
     assert again.qrels().to_dict() == {query_id("fever in children"): {"d1": 1, "d2": 0}}
@@ -64,6 +64,52 @@ def test_the_id_of_a_query_never_changes() -> None:
     assert query_id("fever in children") == "q6298476bdf76"
 
 
+def test_grades_of_several_people_are_kept_side_by_side(path: Path) -> None:
+    kept = JudgmentsFile(path)
+    for who, grade in (("ann", 1), ("bob", 0), ("carl", 0)):
+        kept.add("fever", "d1", grade, who=who)
+    kept.add("fever", "d2", 3, who="ann")
+    kept.add("fever", "d2", 4, who="bob")
+    kept.add("Fever", "d1", None, who="dora")  # hers was never there
+    kept.close()
+    again = JudgmentsFile(path)
+    assert [again.grade("fever", "d1", who=who) for who in ("ann", "bob", "carl", "dora")] == [1, 0, 0, None]
+    assert again.grades("fever", who="ann") == {"d1": 1, "d2": 3}
+    assert again.qrels().to_dict() == {query_id("fever"): {"d1": 0, "d2": 4}}  # the median, rounded up
+    assert len(again) == 5
+    again.close()
+
+
+def test_files_of_older_versions_are_read_and_added_to(path: Path) -> None:
+    old = [
+        {"time": "2026-01-01T00:00:00+00:00", "qid": query_id("fever"), "query": "fever", "docno": "d1", "grade": 1},
+        {"time": "2026-01-02T00:00:00+00:00", "qid": query_id("fever"), "query": "fever", "docno": "d1", "grade": 0},
+        {"query": "fever", "docno": "d2", "grade": 1, "who": "loader"},
+    ]
+    path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in old))
+    kept = JudgmentsFile(path)
+    assert kept.qrels().to_dict() == {query_id("fever"): {"d1": 0, "d2": 1}}
+    kept.add("fever", "d1", 2, who="ann")
+    assert [(row.docno, row.assessor, row.grade) for row in kept.by_person().rows()] == [
+        ("d1", "ann", 2),
+        ("d1", "unknown", 0),
+        ("d2", "loader", 1),
+    ]
+    kept.close()
+
+
+def test_agreement_is_measured_on_the_grades_of_several_people(path: Path, tmp_path: Path) -> None:
+    kept = JudgmentsFile(path)
+    for number in range(6):
+        kept.add("fever", f"d{number}", number % 2, who="ann")
+        kept.add("fever", f"d{number}", number % 3 % 2, who="bob")
+    (tmp_path / "grades.tsv").write_bytes(kept.content("grades"))
+    kept.close()
+    done = CliRunner().invoke(app, ["assess", "agreement", str(tmp_path / "grades.tsv")])
+    assert done.exit_code == 0, done.output
+    assert "bob" in done.output
+
+
 def test_half_a_line_of_a_crash_is_dropped_and_the_next_one_is_whole(path: Path) -> None:
     kept = JudgmentsFile(path)
     kept.add("fever", "d1", 1)
@@ -90,6 +136,8 @@ def test_a_line_that_is_no_judgment_is_named(path: Path) -> None:
         ("", "d1", 1),
         ("  ", "d1", 1),
         ("fever", "", 1),
+        ("fever", "a\nb", 1),
+        ("fever", "x" * 513, 1),
         ("x" * 10_001, "d1", 1),
         ("fever", "d1", 101),
         ("fever", "d1", True),
@@ -116,7 +164,7 @@ def test_two_servers_do_not_share_a_file(path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RankwellError, match="cannot keep judgments here"):
+    with pytest.raises(RankwellError, match=r"cannot keep judgments here: .*--no-judgments"):
         JudgmentsFile(tmp_path)  # a folder, not a file
 
 
@@ -148,7 +196,7 @@ kept.add("fever", "d3", 1)
 print(kept.grades("fever"))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "not kept: File too large" in done.stdout
+    assert "not kept: File too large: make room there" in done.stdout
     assert "{'d1': 1, 'd3': 1}" in done.stdout
     again = JudgmentsFile(path)
     assert again.grades("fever") == {"d1": 1, "d3": 1}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from fastapi.testclient import TestClient
 from starlette.responses import PlainTextResponse, Response
 
 from rankwell.apps.web import Pages, Session, Sessions
-from rankwell.apps.web.application import new_application
+from rankwell.apps.web.application import log_to_stderr, new_application
 from rankwell.apps.web.middleware import HEADERS, LARGEST_BODY
 
 KEY = b"k" * 32
@@ -143,6 +144,23 @@ def test_errors_tell_a_visitor_nothing_about_our_insides(client: TestClient) -> 
 
 def test_a_page_with_a_missing_name_is_a_fault_and_not_a_blank(client: TestClient) -> None:
     assert client.get("/unfinished").status_code == 500
+
+
+def test_times_in_the_log_are_utc(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    ours = logging.getLogger("rankwell.web")
+    for name in ("handlers", "propagate", "level"):
+        monkeypatch.setattr(ours, name, getattr(ours, name))
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        log_to_stderr(quiet=False)
+        record = ours.makeRecord(ours.name, logging.INFO, __file__, 1, "GET / 200", (), None)
+        record.created = 0.0
+        ours.handle(record)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert capsys.readouterr().err == "1970-01-01T00:00:00Z GET / 200\n"
 
 
 def test_the_log_has_routes_and_nobody(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:

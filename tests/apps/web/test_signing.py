@@ -113,6 +113,17 @@ def test_a_session_ends_after_its_lifetime(monkeypatch: pytest.MonkeyPatch) -> N
     assert sessions.read(cookie) is None
 
 
+def test_an_ended_session_is_refused_by_every_server_that_shares_the_file() -> None:
+    here, there = (Sessions(KEY, name="assess", secure=False) for _ in range(2))
+    mine, other = Session.begin("a"), Session.begin("a")
+    cookies = [cookie_of(here, session)[0] for session in (mine, other)]
+    assert [there.read(cookie) for cookie in cookies] == [mine, other]
+    here.ended.add(mine)
+    for sessions in (here, there, Sessions(KEY, name="assess", secure=False)):
+        assert [sessions.read(cookie) for cookie in cookies] == [None, other]
+    assert mine.nonce not in here.ended.path.read_text()
+
+
 def test_a_form_token_belongs_to_one_session() -> None:
     sessions = Sessions(KEY, name="assess", secure=False)
     mine, other = Session.begin("a"), Session.begin("a")

@@ -1,16 +1,19 @@
-"""API keys for reading and writing; a file keeps their hashes."""
+"""API keys and their roles; a file keeps their hashes."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import hmac
 import logging
 import re
 import secrets
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -19,21 +22,22 @@ import orjson
 
 from rankwell.apps.search.api.problems import ProblemError
 from rankwell.apps.web import RateLimit
-from rankwell.core import FormatError, ParameterError, RankwellError, atomic_write, home
+from rankwell.core import FormatError, ParameterError, RankwellError, atomic_write, home, make_folder
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 logger = logging.getLogger("rankwell.web.serve")
-READ, WRITE = "read", "write"
-ROLES = (READ, WRITE)
+READ, JUDGE, WRITE, ADMIN = "read", "judge", "write", "admin"
+ROLES = (READ, JUDGE, WRITE, ADMIN)  # each may do what those before it may
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 PREFIX = "rankwell_"  # prefix by which people and secret scanners recognise a leaked key
 VERSION = 1
 SAFE = ("GET", "HEAD", "OPTIONS")
 OPEN = ("/health", "/ready", "/favicon.ico", "/robots.txt")
 ASKING = ("/api/search",)  # a POST that changes nothing
+JUDGMENTS = "/api/judgments"  # thumbs; they show what people searched for
 WRONG_TRIES = 20  # per minute and client address
 HOW = "a key in the header Authorization: Bearer KEY, or X-API-Key: KEY"
 OWNER = 0o600  # the hashes cannot be reversed, but other users have no need to read them
@@ -47,10 +51,11 @@ class Key:
     role: str
     sha256: str
     made: str
+    session: int = 0  # sessions that were begun with another number are ended
 
     def may(self, role: str) -> bool:
-        """Whether the key grants that role; a key that may write may also read."""
-        return self.role in {WRITE, role}
+        """Whether the key grants that role: a later role of `ROLES` includes the earlier ones."""
+        return self.role in ROLES[ROLES.index(role) :]
 
 
 class Keys:
@@ -80,6 +85,10 @@ class Keys:
                 matching = key
         return matching
 
+    def named(self, name: str) -> Key | None:
+        """The key of that name, or None."""
+        return next((key for key in self.all() if key.name == name), None)
+
     def add(self, name: str, role: str) -> str:
         """Create a key and return its secret, which is shown only this once."""
         if not NAME.fullmatch(name):
@@ -87,25 +96,36 @@ class Keys:
         if role not in ROLES:
             raise ParameterError("--role", expected=" or ".join(ROLES), found=role)
         there = self.all()
-        if any(key.name == name for key in there):
+        if self.named(name) is not None:
             raise ParameterError("name", expected="a name that no key has yet", found=name)
         secret = PREFIX + secrets.token_urlsafe(32)
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        self._write((*there, Key(name, role, _hash(secret), made)))
+        # A number of its own: a session of a removed key is not one of a new key of the same name.
+        self._write((*there, Key(name, role, _hash(secret), made, secrets.randbits(32))))
         return secret
 
     def remove(self, name: str) -> None:
-        """Remove the key of that name: it is refused from now on."""
-        there = self.all()
-        left = tuple(key for key in there if key.name != name)
-        if len(left) == len(there):
-            raise ParameterError("name", expected=f"one of {', '.join(k.name for k in there) or 'no keys'}", found=name)
-        self._write(left)
+        """Remove the key of that name: it is refused from now on, and its sessions have ended."""
+        known = self._known(name)
+        self._write(tuple(key for key in self.all() if key != known))
+
+    def sign_out(self, name: str) -> None:
+        """End all sessions that were begun with the key of that name; the key itself stays."""
+        known = self._known(name)
+        ended = replace(known, session=secrets.randbits(32))
+        self._write(tuple(ended if key == known else key for key in self.all()))
+
+    def _known(self, name: str) -> Key:
+        key = self.named(name)
+        if key is None:
+            names = ", ".join(key.name for key in self.all()) or "no keys"
+            raise ParameterError("name", expected=f"one of {names}", found=name)
+        return key
 
     def _write(self, keys: tuple[Key, ...]) -> None:
         content = {"version": VERSION, "keys": [asdict(key) for key in keys]}
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             with atomic_write(self.path) as file:
                 Path(file.name).chmod(OWNER)
                 file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2))
@@ -133,21 +153,32 @@ def _hash(secret: str) -> str:
 
 def _read(path: Path) -> tuple[Key, ...]:
     try:
-        return tuple(Key(**entry) for entry in orjson.loads(path.read_bytes())["keys"])
+        keys = tuple(Key(**entry) for entry in orjson.loads(path.read_bytes())["keys"])
     except OSError as error:
         raise RankwellError(f"{path}: cannot read the keys: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise FormatError(path, None, expected="keys as `rankwell serve keys` writes them", found=error) from error
+    for key in keys:
+        if key.role not in ROLES:
+            raise FormatError(path, None, expected=f"the role {' or '.join(ROLES)} of {key.name}", found=key.role)
+    return keys
+
+
+NeededRole = Callable[[str, str], str | None]  # of a method and a path
 
 
 class Access:
     """Middleware that checks the API key of every request, so that no route can forget it.
 
     A browser cannot send our header; on pages it asks for a password (HTTP Basic), and the key is the password.
+    `role` says which role a method and a path need, where that is not what the search page and its API need.
     """
 
-    def __init__(self, app: ASGIApp, *, keys: Keys | None, private: bool) -> None:
-        self.app, self.keys, self.private = app, keys, private
+    def __init__(
+        self, app: ASGIApp, *, keys: Keys | None, private: bool = False, role: NeededRole | None = None
+    ) -> None:
+        self.app, self.keys = app, keys
+        self._role = role or partial(needed_role, private=private)
         self._tries = RateLimit(WRONG_TRIES, 60)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -162,14 +193,15 @@ class Access:
 
     def _check(self, scope: Scope) -> None:
         """Raise the reason to refuse the request; where the key file cannot be read, everything is refused."""
-        role = needed_role(scope["method"], scope["path"], private=self.private)
+        role = self._role(scope["method"], scope["path"])
+        secret = key_of(scope)
         if role is None:
+            self._recognise(scope, secret)
             return
         try:
-            if role == WRITE and (self.keys is None or not self.keys.all()):
-                way_out = "a key (rankwell serve keys add NAME --role write)"
-                raise ProblemError(403, "this server has no keys, so that nobody can write", way_out, "none")
-            secret = key_of(scope)
+            if role != READ and (self.keys is None or not self.keys.all()):
+                way_out = f"a key (rankwell serve keys add NAME --role {role})"
+                raise ProblemError(403, "this server has no keys, so that nobody may do this", way_out, "none")
             if secret is None or self.keys is None:
                 raise _unknown(scope, "none")
             key = self.keys.find(secret)
@@ -181,12 +213,22 @@ class Access:
                 raise _unknown(scope, "one that is not known here")
             raise ProblemError(429, "too many wrong keys", HOW, "another wrong one", headers={"retry-after": "60"})
         if not key.may(role):
-            raise ProblemError(403, "this key may read and not write", f"a key with the role {role}", key.role)
+            allowed = " or ".join(ROLES[ROLES.index(role) :])
+            raise ProblemError(403, "this key may not do this", f"a key with the role {allowed}", key.role)
         scope.setdefault("state", {})["key"] = key
+
+    def _recognise(self, scope: Scope, secret: str | None) -> None:
+        """Note whose key was sent where none is needed; another one, perhaps of a proxy, is no fault there."""
+        if secret is None or self.keys is None:
+            return
+        with contextlib.suppress(RankwellError):
+            scope.setdefault("state", {})["key"] = self.keys.find(secret)
 
 
 def needed_role(method: str, path: str, *, private: bool) -> str | None:
     """The role that a request needs, or None. The page's forms carry a token (`rankwell.apps.web.middleware`)."""
+    if path == JUDGMENTS:
+        return ADMIN if method in SAFE else JUDGE
     if path.startswith("/api/") and method not in SAFE and path not in ASKING:
         return WRITE
     if not private or path in OPEN or path.startswith("/static/"):

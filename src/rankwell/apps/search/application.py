@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import signal
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rankwell.apps.search.access import OPEN, Access, Keys
@@ -17,6 +17,8 @@ from rankwell.apps.search.process import spare_what_stays, take_turns
 from rankwell.apps.search.service import Service, create_service
 from rankwell.apps.search.settings import ServeSettings
 from rankwell.core import MissingExtraError, RankwellError
+from rankwell.core.parameters import known_settings
+from rankwell.index import Index, scheme_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,14 +30,19 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 API = ("/api", "/health", "/ready", "/metrics", "/openapi.json")  # and all below /api/
 
 
-def create_application(service: Service, when_ready: Callable[[], None] = lambda: None) -> Site:
-    """The server's ASGI application; `when_ready` is called when kernels and models are loaded."""
+def create_application(
+    service: Service, when_ready: Callable[[], None] = lambda: None, all_indexes: str | None = None
+) -> Site:
+    """The server's ASGI application; `when_ready` is called when kernels and models are loaded.
+
+    `all_indexes` is the address of the page with all indexes, where the server has several.
+    """
     try:
         from rankwell.apps.search.api.routes import create_api
     except ImportError as error:
         raise MissingExtraError("the REST API", extra="web") from error
     keys = None if service.settings.keys is None else Keys(service.settings.keys)
-    return Site(service, create_api(service), _page(service), keys, when_ready)
+    return Site(service, create_api(service), _page(service, keys, all_indexes), keys, when_ready)
 
 
 class Site:
@@ -46,7 +53,7 @@ class Site:
     ) -> None:
         self.service, self.api, self.page, self._when_ready = service, api, page, when_ready
         self._app = Access(self._dispatch, keys=keys, private=service.settings.private)
-        self._hosts = _own_hosts(service.settings)
+        self._hosts = own_hosts(service.settings)
         self._begin = asyncio.Semaphore(AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,11 +79,11 @@ class Site:
             await send(message)
 
         try:
-            if self._hosts and _host(scope) not in self._hosts:
+            if self._hosts and host_of(scope) not in self._hosts:
                 # DNS rebinding: a page of another site may have made its own name point here.
                 expected = f"one of {', '.join(sorted(self._hosts))} (--base-url adds another)"
                 words = "this server does not answer to that name"
-                problem = ProblemError(421, words, expected, _host(scope), "host")
+                problem = ProblemError(421, words, expected, host_of(scope), "host")
                 await problem.response()(scope, receive, watch)
             else:
                 await self._app(scope, receive, watch)
@@ -92,7 +99,7 @@ class Site:
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})
-        warming = asyncio.create_task(self._warm_up())
+        warming = asyncio.create_task(self.warm_up())
         await receive()
         warming.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -100,7 +107,7 @@ class Site:
         await asyncio.to_thread(self.service.close)
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _warm_up(self) -> None:
+    async def warm_up(self) -> None:
         """Load kernels and models in the background: /health answers from the start, /ready when this is done."""
         try:
             await asyncio.to_thread(self.service.searcher.warm_up)
@@ -112,9 +119,9 @@ class Site:
             self._when_ready()
 
 
-def _page(service: Service) -> ASGIApp:
+def _page(service: Service, keys: Keys | None, all_indexes: str | None) -> ASGIApp:
     """The search page with the middleware that all pages share."""
-    from rankwell.apps.search.page import document_page, judgments_page, search_page, site
+    from rankwell.apps.search.page import document_page, judgments_page, people, search_page, site
     from rankwell.apps.web import Pages, Sessions, secret_key
     from rankwell.apps.web.application import new_application
 
@@ -123,14 +130,16 @@ def _page(service: Service) -> ASGIApp:
     sessions = Sessions(secret_key(), name="rankwell-serve", secure=parts.scheme == "https", path=root or "/")
     pages = Pages(sessions, templates=[site.TEMPLATES], static=[site.STATIC], root=root)
     pages.everywhere["site"] = service.settings.index_name
+    if all_indexes is not None:
+        pages.everywhere["all_indexes"] = all_indexes
     app = new_application("Rankwell", pages)
-    app.state.search_page = site.Site(pages, service)
-    for part in (search_page, document_page, judgments_page):
+    app.state.search_page = site.Site(pages, service, people.People(pages, keys, service.settings.anonymous_thumbs))
+    for part in (search_page, document_page, judgments_page, people):
         app.include_router(part.router)
     return app
 
 
-def _own_hosts(settings: ServeSettings) -> frozenset[str]:
+def own_hosts(settings: ServeSettings) -> frozenset[str]:
     """Host names that a server on this machine only answers to; any name where it listens to others."""
     if settings.host not in LOOPBACK:
         return frozenset()
@@ -138,7 +147,8 @@ def _own_hosts(settings: ServeSettings) -> frozenset[str]:
     return frozenset((*LOOPBACK, *((named,) if named else ())))
 
 
-def _host(scope: Scope) -> str:
+def host_of(scope: Scope) -> str:
+    """The host name that a request asks for."""
     given = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
     try:
         return urlsplit(f"//{given}").hostname or ""
@@ -146,10 +156,20 @@ def _host(scope: Scope) -> str:
         return ""
 
 
+def serve(index: Index | Path | str, **settings: Any) -> None:
+    """Serve the search page and the REST API of an index until Ctrl-C; settings are those of `ServeSettings`.
+
+    >>> serve("papers", port=8080, rerank="ms-marco-minilm-l12")
+    """
+    folder = index.path if isinstance(index, Index) else index
+    wanted = known_settings(ServeSettings, settings)
+    run(ServeSettings(Path(folder) if scheme_of(folder) is None else str(folder), **wanted))
+
+
 def run(settings: ServeSettings, tell: Callable[[str], None] = print) -> None:
     """Serve until SIGINT or SIGTERM; `tell` gets the address. Requests and commits under way are finished first."""
     try:
-        from rankwell.apps.web.application import serve
+        from rankwell.apps.web.application import serve as serve_until_stopped
     except ImportError as error:
         raise MissingExtraError("rankwell serve", extra="web") from error
     take_turns()
@@ -159,22 +179,10 @@ def run(settings: ServeSettings, tell: Callable[[str], None] = print) -> None:
         spare_what_stays()
         tell(f"{settings.index_name}, {len(service.searcher.indexes.current):,} documents: {address(settings)}")
         if settings.keys is None or not Keys(settings.keys).all():
-            tell("Reading only: nobody has a key to write with (rankwell serve keys add NAME --role write).")
-        with ending_well():
-            serve(site, host=settings.host, port=settings.port, quiet=settings.quiet)
+            tell("Reading only: nobody has a key to judge or write with (rankwell serve keys add NAME --role write).")
+        serve_until_stopped(site, host=settings.host, port=settings.port, quiet=settings.quiet)
     finally:
         service.close()
-
-
-@contextlib.contextmanager
-def ending_well() -> Iterator[None]:
-    """Treat SIGINT and SIGTERM as a normal end: uvicorn raises the signal again when it has stopped."""
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def address(settings: ServeSettings) -> str:

@@ -8,6 +8,7 @@ it too.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import time
@@ -47,6 +48,12 @@ class NotWrittenError(RankwellError):
     """The disk refused a commit: it is full or read-only. Nothing of the request was stored."""
 
     status, retry_after = 503, 30
+
+
+class NotVisibleError(RankwellError):
+    """The changes are on the disk, but the new commit cannot be opened for searches yet."""
+
+    status, retry_after = 503, 5
 
 
 class WritesFullError(RankwellError):
@@ -134,7 +141,8 @@ class DocumentsWriter:
     writer.put([Document("d1", {"title": "Fever"})]).result()      # Written(commit=8, created=1, ...)
 
     `committed` is called with the number of each commit before the request is answered: whoever was answered finds
-    what they wrote. A future raises NotWrittenError or IndexBusyError where nothing was stored.
+    what they wrote. A future raises NotWrittenError or IndexBusyError where nothing was stored, and NotVisibleError
+    where `committed` raised an error of ours.
     """
 
     def __init__(self, path: Path | str, committed: Callable[[int], None] = lambda _: None) -> None:
@@ -228,7 +236,7 @@ class DocumentsWriter:
             results = self._commit(group)
         except Exception as error:  # noqa: BLE001 -- passed on to the callers
             self._let_go()
-            if len(group) > 1 and not isinstance(error, (IndexBusyError, NotWrittenError)):
+            if len(group) > 1 and not isinstance(error, (IndexBusyError, NotWrittenError, NotVisibleError)):
                 for request in group:
                     self._write([request])
                 return
@@ -250,7 +258,10 @@ class DocumentsWriter:
                 raise NotWrittenError(str(error)) from error
             raise
         self.commits += 1
-        self._committed(commit)
+        try:
+            self._committed(commit)
+        except RankwellError as error:
+            raise NotVisibleError(f"commit {commit} is kept, but cannot be searched yet: {error}") from error
         return [written._replace(commit=commit) for written in counts]
 
     def _open(self) -> IndexWriter:
@@ -298,9 +309,12 @@ class DocumentsWriter:
         if job.entry is None:  # it failed
             self._no_merge_before = time.monotonic() + AFTER_FAILURE
         try:
-            self._committed(self._writer.end_merge(job))
+            commit = self._writer.end_merge(job)
         except RankwellError as error:
             self._merge_failed(error)
+        else:
+            with contextlib.suppress(RankwellError):  # told by whoever raised it; nothing has changed for searches
+                self._committed(commit)
         self._begin_merge()
 
     def _merge_failed(self, error: RankwellError) -> None:

@@ -14,6 +14,8 @@ from rankwell.models.families import usual_depth
 from rankwell.models.reranking.reranker import DEPTH
 from rankwell.pipelines import RankerOptions, RerankOptions
 from rankwell.pipelines.options import SHOWN
+from rankwell.retrieve import sorting
+from rankwell.retrieve.sorting import RELEVANCE, parse_sort
 
 NONE = "none"  # as the name of the re-ranker: first stage only
 MOST_PARAMETERS = 100
@@ -21,7 +23,7 @@ MOST_EXPLAINED = 100  # documents: each is analysed, and read by the model again
 MOST_FEEDBACK = 100  # most documents and terms of RM3
 LONGEST_EXAMPLE = 20_000  # characters: more than any model reads
 MOST_VARIANTS = 20
-SHORT_TEXTS = ("q", "match", "filter", "document", "weights", "passages", "vectors")  # limited by --max-query
+SHORT_TEXTS = ("q", "match", "filter", "sort", "document", "weights", "passages", "vectors")  # limited by --max-query
 
 
 class UnreadableError(RankwellError):
@@ -39,6 +41,7 @@ class SearchRequest:
     offset: int = param(0, "Number of documents to pass over first.", Whole(), example=0)
     match: str = like(RankerOptions, "match")
     filter: str | None = like(RankerOptions, "filter")
+    sort: str = param(RELEVANCE, sorting.HELP, Text(), example="year:desc")
     k1: float = like(RankerOptions, "k1")
     b: float = like(RankerOptions, "b")
     idf: str = like(RankerOptions, "idf")
@@ -122,8 +125,12 @@ def parse_query(query: bytes, settings: ServeSettings) -> SearchRequest:
 
 def parse_values(values: Mapping[str, Any], settings: ServeSettings) -> SearchRequest:
     """Make a request of values by name, within the operator's limits; None means the default."""
-    read = {name: _known(name).read(value) for name, value in values.items() if value is not None}
-    chosen = read.get("rerank", settings.default_reranker)
+    given = {**settings.defaults, **{name: value for name, value in values.items() if value is not None}}
+    read = {name: _known(name).read(value) for name, value in given.items()}
+    sort = parse_sort(read.get("sort", RELEVANCE))
+    chosen = read.get("rerank", settings.default_reranker if sort is None else None)
+    if sort is not None:
+        _check_sorted(read, chosen)
     read["rerank"] = None if chosen in (NONE, "") else chosen
     if "depth" not in read:
         model = settings.rerankers.get(read["rerank"] or "")
@@ -131,6 +138,15 @@ def parse_values(values: Mapping[str, Any], settings: ServeSettings) -> SearchRe
     request = SearchRequest(**read)
     _check(request, settings)
     return request
+
+
+def _check_sorted(read: Mapping[str, Any], reranker: str | None) -> None:
+    """Only what words find can be sorted: embeddings find every document, and a model has an order of its own."""
+    for name in ("dense", "hybrid"):
+        if read.get(name):
+            raise ParameterError("sort", expected=f"{RELEVANCE} together with {name}", found=read["sort"])
+    if reranker not in (None, NONE, ""):
+        raise ParameterError("sort", expected=f"{RELEVANCE} together with rerank", found=read["sort"])
 
 
 def _known(name: str) -> Parameter:

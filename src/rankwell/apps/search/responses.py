@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from rankwell.index import RangeFacet, SearchIndex, Snippet, ValueFacet
+from rankwell.index import DateFacet, RangeFacet, SearchIndex, Snippet, ValueFacet
 from rankwell.index.snippets import snippet_of
 
 FIRST, RERANKED = "first", "reranked"
@@ -45,6 +45,7 @@ class Result:
     metadata: Mapping[str, Any]
     snippet: Mapping[str, Sequence[Piece]]
     explain: Mapping[str, Any] | None
+    pinned: bool = False  # by the owner
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,15 @@ def to_json(content: Any) -> bytes:
     return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
 
 
-def facet_json(facet: ValueFacet | RangeFacet) -> dict[str, Any]:
+def facet_json(facet: ValueFacet | RangeFacet | DateFacet) -> dict[str, Any]:
     """A facet as a dictionary for JSON."""
     if isinstance(facet, ValueFacet):
         values = [{"value": value, "count": count} for value, count in facet.counts]
         return {"kind": "values", "values": values, "others": facet.others, "missing": facet.missing}
+    if isinstance(facet, DateFacet):
+        values = [{"value": start, "count": count} for start, count in facet.bars]
+        span = {"earliest": facet.lowest, "latest": facet.highest, "unit": facet.unit}
+        return {"kind": "dates", **span, "values": values, "missing": facet.missing}
     return {
         "kind": "range",
         "lowest": facet.lowest,
@@ -114,20 +119,21 @@ def _pieces(snippet: Snippet) -> list[Piece]:
 
 
 _taken: ContextVar[list[str] | None] = ContextVar("warnings of a request", default=None)
-LOGGER = "rankwell"
+LOGGER, OPERATOR = "rankwell", "rankwell.web"
 MOST_NOTES = 20
 
 
 class Notes(logging.Handler):
     """Log handler that adds warnings to the notes of the request that caused them, and passes the others on.
 
-    Warnings quote the user's query; therefore they are not written to the server's log.
+    Warnings quote the user's query; therefore they are not written to the server's log. What the servers log for their
+    operator is no note: it may name paths of this machine.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether other handlers get the record: not if a request took it."""
         taken = _taken.get()
-        if taken is None or record.levelno < logging.WARNING:
+        if taken is None or record.levelno < logging.WARNING or record.name.startswith(OPERATOR):
             return True
         message = record.getMessage()
         if len(taken) < MOST_NOTES and message not in taken:

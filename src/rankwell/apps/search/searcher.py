@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,21 +13,25 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from rankwell.apps.search.curation import NOTHING, Curation, Placed
 from rankwell.apps.search.process import KernelLoader
-from rankwell.apps.search.requests import SearchRequest
+from rankwell.apps.search.requests import SearchRequest, parse_values
 from rankwell.apps.search.rerank_queue import RerankQueue
 from rankwell.apps.search.responses import FIRST, RERANKED, Result, SearchResponse, facet_json, snippets, taken_notes
 from rankwell.apps.search.settings import ServeSettings, public_name
 from rankwell.core import Document, ParameterError, Queries, RankwellError, Run
-from rankwell.index import Mask, SearchIndex, open_index
+from rankwell.index import Index, Mask, SearchIndex, open_index
 from rankwell.models.base import find_model
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.explanation import RerankExplanation
 from rankwell.pipelines import QID, Explanation, RankerOptions, explained, first_runs, parse_weights
-from rankwell.retrieve import Asked, filtered, matched, parse_match
+from rankwell.retrieve import Asked, filtered, matched, parse_filter, parse_match
+from rankwell.retrieve.filters import without_column
+from rankwell.retrieve.sorting import RELEVANCE, parse_sort, sort_matches
 from rankwell.vectors import all_vectors_of
 
 logger = logging.getLogger(__name__)
+server_log = logging.getLogger("rankwell.web.serve")  # for the operator; the other one is for the asker
 
 EVERY = 1.0  # seconds between two checks for commits of other programs
 MOST_SNIPPETS = 100  # most results of a response with a snippet
@@ -37,10 +41,16 @@ TOO_LATE = "re-ranking was not done in time: these are the results of the first 
 
 
 class OpenIndex:
-    """Gives the index at its last commit. A request keeps the version it got; later requests get later versions."""
+    """Gives the index at its last commit. A request keeps the version it got; later requests get later versions.
+
+    A version is closed when the last request drops it. Versions share the segments that they have in common. A commit
+    that cannot be opened is logged and counted; `trouble` has the reason until it can, and the version before stays.
+    """
 
     def __init__(self, path: Path | str) -> None:
         self._path = path
+        self.failures = 0
+        self.trouble: str | None = None
         self._lock = Lock()
         self._index = open_index(path)
         self._seen = self._index.last_commit()
@@ -53,17 +63,26 @@ class OpenIndex:
         if now >= self._next:
             self._next = now + EVERY
             if self._index.last_commit() != self._seen:
-                self.refresh()
+                with contextlib.suppress(RankwellError):  # told already, and tried again
+                    self.refresh()
         return self._index
 
     def refresh(self) -> None:
-        """Check for a later commit now; called after the server's own commits."""
+        """Check for a later commit now; called after the server's own commits. Raises where it cannot be opened."""
         with self._lock:
             mark = self._index.last_commit()  # before opening: a commit in between is found the next time
-            if mark != self._seen:
-                with contextlib.suppress(RankwellError):  # another program is in the middle of its commit
-                    self._index = open_index(self._path)
-                    self._seen = mark
+            if mark == self._seen:
+                return
+            try:
+                index = self._index
+                self._index = index.reopen() if isinstance(index, Index) else open_index(self._path)
+            except RankwellError as error:
+                self.failures += 1
+                if self.trouble != str(error):
+                    server_log.error("the last commit cannot be opened, searches see the one before: %s", error)
+                self.trouble = str(error)
+                raise
+            self._seen, self.trouble = mark, None
 
 
 @dataclass(eq=False)
@@ -71,7 +90,8 @@ class SearchState:
     """A search after its latest stage, on the version of the index that it began with.
 
     `runs` are the runs of each stage by its name; `read` gives the passages of a document that a model read;
-    `notes` are the warnings of the second stage; `response` is what the client gets.
+    `notes` are the warnings of the second stage; `placed` are documents that the owner pinned or hid;
+    `response` is what the client gets.
     """
 
     index: SearchIndex
@@ -79,6 +99,8 @@ class SearchState:
     options: RankerOptions
     runs: list[tuple[str, Run]]
     first: int  # number of runs of the first stage
+    words: str  # the query with its synonyms
+    placed: Placed = NOTHING
     read: Callable[[str], RerankExplanation | None] | None = None
     notes: list[str] = field(default_factory=list)
     response: SearchResponse = field(init=False)
@@ -96,19 +118,17 @@ class SearchState:
     def results(self) -> Iterator[Result]:
         """The requested results with their texts."""
         request, index = self.request, self.index
-        terms = set(index.analyzer(self.asked)) if request.snippets else set()
+        terms = set(index.analyzer(f"{self.asked} {self.words}")) if request.snippets else set()
         bare = request.fields == () and not request.snippets
         before = self._first_ranks() if self.read is not None else None
-        left = MOST_TEXT
+        left, pinned = MOST_TEXT, self.pinned()
         texts: Mapping[str, str]
-        for rank, (docno, score) in enumerate(
-            list(self.runs[-1][1][QID])[request.offset : request.last], request.offset + 1
-        ):
+        for rank, (docno, score) in enumerate(self.ranking()[request.offset : request.last], request.offset + 1):
             first = rank if before is None else before.get(docno)
             moved = None if before is None or first is None else first - rank
             why = self.why(docno).for_json() if request.explain else None
             if bare:
-                yield Result(docno, rank, score, first, moved, {}, {}, {}, why)
+                yield Result(docno, rank, score, first, moved, {}, {}, {}, why, docno in pinned)
                 continue
             stored = index.documents[docno]
             texts = stored.fields
@@ -121,7 +141,32 @@ class SearchState:
                 )
             shows = request.snippets and rank <= request.offset + MOST_SNIPPETS
             passages = snippets(stored.fields, terms, index) if shows else {}
-            yield Result(docno, rank, score, first, moved, texts if left >= 0 else {}, stored.metadata, passages, why)
+            shown = texts if left >= 0 else {}
+            yield Result(docno, rank, score, first, moved, shown, stored.metadata, passages, why, docno in pinned)
+
+    def ranking(self) -> Sequence[tuple[str, float]]:
+        """The documents with their scores, in the order in which they are shown."""
+        sort, hidden = parse_sort(self.request.sort), self.placed.hidden
+        if sort is not None:
+            ranked = sort_matches(self.options.bm25(self.index), self.words, sort, self.request.last + len(hidden))
+            return [row for row in ranked if row[0] not in hidden]
+        ranked = list(self.runs[-1][1][QID])
+        if self.placed is NOTHING:
+            return ranked
+        first = self.pinned()
+        scores = dict(ranked)
+        others = [row for row in ranked if row[0] not in hidden and row[0] not in first]
+        return [*((docno, scores.get(docno, 0.0)) for docno in first), *others]
+
+    def pinned(self) -> tuple[str, ...]:
+        """The documents that come first: those that exist and pass the filter."""
+        if not self.placed.pinned or self.request.sort != RELEVANCE:
+            return ()
+        numbers = {docno: number for docno in self.placed.pinned if (number := self.index.number(docno)) is not None}
+        if self.request.filter is None:
+            return tuple(numbers)
+        passing = filtered(self.request.filter, self.index)
+        return tuple(docno for docno, number in numbers.items() if (passing & self.index.mask([number])).any())
 
     def _first_ranks(self) -> dict[str, int]:
         """The rank of each document after the first stage."""
@@ -133,17 +178,33 @@ class SearchState:
         request, index = self.request, self.index
         fields = tuple(parse_weights(request.weights) or ("",))
         everything = request.dense and request.match == "or"
-        mask = index.live if everything else matched(request.match, Asked(request.q, fields), index)
+        mask = index.live if everything else matched(self.options.match, Asked(self.words, fields), index)
+        pinned, hidden = (self._numbers(docnos) for docnos in (self.placed.pinned, self.placed.hidden))
+        mask = mask | index.mask(pinned) if pinned else mask
+        mask = mask & ~index.mask(hidden) if hidden else mask
         return mask if request.filter is None else mask & filtered(request.filter, index)
 
-    def facets(self, mask: Mask) -> dict[str, dict[str, Any]]:
-        """Facet counts of the documents in the mask for the requested columns."""
+    def _numbers(self, docnos: Iterable[str]) -> list[int]:
+        return [number for docno in docnos if (number := self.index.number(docno)) is not None]
+
+    def facets(self) -> dict[str, dict[str, Any]]:
+        """Facet counts for the requested columns, each under all conditions of the filter but those on itself.
+
+        So they say how many documents another choice would add.
+        """
         columns = self.index.columns
         for name in self.request.facets:
             if name not in columns:
                 known = f"one of {', '.join(columns)}" if columns else "none: the index keeps no metadata"
                 raise ParameterError("facets", expected=known, found=name)
-        return {name: facet_json(columns[name].facet(mask, MOST_VALUES)) for name in self.request.facets}
+        return {
+            name: facet_json(columns[name].facet(self._matching_but(name), MOST_VALUES)) for name in self.request.facets
+        }
+
+    def _matching_but(self, column: str) -> Mask:
+        condition = None if self.request.filter is None else parse_filter(self.request.filter)
+        left = None if condition is None else without_column(condition, column)
+        return replace(self, request=replace(self.request, filter=None if left is None else str(left))).matching()
 
 
 class Searcher:
@@ -159,11 +220,17 @@ class Searcher:
     def __init__(self, settings: ServeSettings) -> None:
         self.settings = settings
         self.indexes = OpenIndex(settings.index)
+        self.curation = Curation.open(settings.synonyms, settings.pins)
         self.queue = RerankQueue()
         self._kernels = KernelLoader()
 
     def check(self) -> None:
-        """Refuse models that are missing or not served, at once; `warm_up` checks whether they can rank."""
+        """Refuse models that are missing or not served, and defaults beyond the limits, at once.
+
+        `warm_up` checks whether the models can rank.
+        """
+        if self.settings.defaults:
+            parse_values({"k": 1}, self.settings)
         for model in self.settings.rerankers.values():
             find_model(model)
             SearchRequest().rerank_options(model).reranker(self.indexes.current)
@@ -195,12 +262,16 @@ class Searcher:
         """The first stage; without results where they will not be shown (the second stage makes its own)."""
         begun = time.perf_counter()
         with taken_notes() as notes:
-            index, options = self.indexes.current, request.first_options()
-            runs = first_runs(index, options, request.q)
-            state = SearchState(index, request, options, runs, len(runs))
+            index, options, placed = self.indexes.current, request.first_options(), self.curation.placed(request.q)
+            words = request.q
+            if not (request.rm3 or request.variants or request.dense):
+                match, variants, words = self.curation.expand(request.q, request.match)
+                options = replace(options, match=match, own_variants={QID: variants} if variants else None)
+            runs = first_runs(index, replace(options, k=options.k + len(placed.hidden)), request.q)
+            state = SearchState(index, request, options, runs, len(runs), words, placed)
             mask = state.matching() if request.total or request.facets else None
             results = list(state.results()) if shown else []
-            facets = {} if mask is None else state.facets(mask)
+            facets = state.facets()
             total = None if mask is None else int(mask.sum())
         state.response = SearchResponse(
             request.q, _since(begun), FIRST, False, total, index.commit, notes, results, facets

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from rankwell.apps.search.documents_writer import DocumentsWriter
 from rankwell.apps.search.judgments import JudgmentsFile
-from rankwell.apps.search.process import resident_bytes
+from rankwell.apps.search.process import open_descriptors, resident_bytes
 from rankwell.apps.search.requests import SearchRequest
 from rankwell.apps.search.rerank_queue import RerankTimeoutError
 from rankwell.apps.search.responses import take_notes, to_json
@@ -174,7 +174,9 @@ class Service:
             Read("rankwell_rerank_pairs_total", "Pairs that models looked at.", lambda: queue.scored),
             Read("rankwell_documents", "Documents in the index.", lambda: len(indexes.current)),
             Read("rankwell_index_commit", "The commit that is searched.", lambda: indexes.current.commit),
+            Read("rankwell_refresh_failures_total", "Commits that could not be opened.", lambda: indexes.failures),
             Read("rankwell_memory_bytes", "Memory of this process.", resident_bytes),
+            Read("rankwell_descriptors", "Open file descriptors of this process.", open_descriptors),
         )
 
     async def search(self, request: SearchRequest, receive: Receive) -> bytes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from rankwell.core import ParameterError
@@ -42,13 +43,19 @@ class ServeSettings:
     keys: Path | None = None  # file of keys for writing (`rankwell serve keys`); without one nobody may write
     private: bool = False  # reading needs a key too
     judgments: Path | None = None  # file of the thumbs; none without it
+    synonyms: Path | None = None  # file of synonyms
+    pins: Path | None = None  # file of results that are pinned or hidden for a query
+    anonymous_thumbs: int = 0  # thumbs per minute and address of visitors without a key; 0: they give none
     quiet: bool = False
+    defaults: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # of options that a request leaves out (a pipeline's file)
 
     def __post_init__(self) -> None:
         for name in ("max_k", "max_depth", "max_query", "max_body", "max_batch"):
             if getattr(self, name) < 1:
                 raise ParameterError(_option(name), expected="a number, at least 1", found=getattr(self, name))
-        for name in ("threads", "waiting"):
+        for name in ("threads", "waiting", "anonymous_thumbs"):
             if getattr(self, name) < 0:
                 raise ParameterError(_option(name), expected="a number from 0", found=getattr(self, name))
         for name in ("timeout", "patience"):

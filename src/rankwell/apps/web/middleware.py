@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
@@ -11,7 +12,7 @@ from urllib.parse import parse_qs
 
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -128,12 +129,14 @@ FORM = "application/x-www-form-urlencoded"
 FILES = "multipart/form-data"
 TOKEN_FIELD = "csrf"  # noqa: S105 -- a field's name
 LARGEST_BODY = 128 * 1024
+BODY_SECONDS, UPLOAD_SECONDS = 30.0, 280.0  # for a body to arrive; connections have a longer limit
+UNREAD = (408, 413)
 MOST_FIELDS = 1000
 MOST_FILES = 20
 
 
 class Bodies:
-    """Limits the size of bodies, and refuses forms without the session's token (CSRF).
+    """Limits the size of bodies and the time they take, and refuses forms without the session's token (CSRF).
 
     It runs before the routes, so that no page can forget it. `uploads` are the paths that take files, each with the
     largest body it may have.
@@ -146,9 +149,10 @@ class Bodies:
         sessions: Sessions,
         page: ErrorPage,
         largest: int = LARGEST_BODY,
+        seconds: float = BODY_SECONDS,
         uploads: Mapping[str, int] | None = None,
     ) -> None:
-        self.app, self.sessions, self.page, self.largest = app, sessions, page, largest
+        self.app, self.sessions, self.page, self.largest, self.seconds = app, sessions, page, largest, seconds
         self.uploads = dict(uploads or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -157,10 +161,21 @@ class Bodies:
             await self.app(scope, receive, send)
             return
         request = Request(scope, receive)
-        body = await self._read(request)
-        status = 413 if body is None else await self._refused(request, body)
+        body: bytes | None = None
+        try:
+            async with asyncio.timeout(self.seconds if request.url.path not in self.uploads else UPLOAD_SECONDS):
+                body = await self._read(request)
+        except TimeoutError:
+            status = 408
+        except ClientDisconnect:  # nobody is there to be answered
+            return
+        else:
+            status = 413 if body is None else await self._refused(request, body)
         if status or body is None:
-            await self.page(request, status, "")(scope, receive, send)
+            response = self.page(request, status, "")
+            if status in UNREAD:  # the rest of the body is not read
+                response.headers["connection"] = "close"
+            await response(scope, receive, send)
             return
         await self.app(scope, replay(body, receive), send)
 

@@ -30,12 +30,17 @@ WORDS = {
     ),
     404: ("Not found", "There is nothing at this address."),
     405: ("That did not work", "This address cannot be used like that."),
+    408: ("Too slow", "What was sent did not arrive in time. Go back and try again."),
     409: ("Not any more", "This has changed in the meantime. Go back and reload the page."),
     410: ("Not valid any more", "This link was used already, or it is too old. Ask for a new one."),
     413: ("Too long", "What was sent is too long."),
     415: ("That did not work", "What was sent is not a form of this site."),
     422: ("That did not work", "Something in the form is missing or not as expected. Go back and try again."),
     429: ("Too many tries", "Please wait a few minutes, then try again."),
+    507: (
+        "Not saved",
+        "This server has no room to save it. What was saved before is safe. Tell the person who runs it.",
+    ),
     500: ("Something went wrong", "It is our fault, not yours. What you had saved is saved."),
 }
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from rankwell.core import ParameterError, RankwellError, home
+from rankwell.core import ParameterError, RankwellError, home, make_folder, sync_folder
+from rankwell.core.errors import NotSavedError
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -47,7 +48,7 @@ def create_private(path: Path, content: bytes) -> bytes:
 
     The file is created atomically: two programs that start together get the same content.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -57,6 +58,7 @@ def create_private(path: Path, content: bytes) -> bytes:
             os.fsync(file.fileno())
         try:
             os.link(temporary, path)
+            sync_folder(path.parent)
         except FileExistsError:
             return read_private(path)
         return content
@@ -137,11 +139,64 @@ class Session:
         return cls(person, int(time.time()), secrets.token_urlsafe(18), generation)
 
 
+class EndedSessions:
+    """Sessions that people ended by signing out, one line each: a copy of their cookie is worth nothing any more.
+
+    The file is read again when it has grown, because several servers may share it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = Lock()
+        self._size = 0
+        self._nonces: dict[str, int] = {}  # by the nonce's hash: when its session began
+
+    def add(self, session: Session) -> None:
+        """End a session. It is on the disk when this returns."""
+        line = f"{session.begun} {_nonce_hash(session)}\n".encode()
+        try:
+            make_folder(self.path.parent)
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(descriptor, line)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            sync_folder(self.path.parent)
+        except OSError as error:
+            raise NotSavedError(f"{self.path}: the session was not ended: {error.strerror}") from error
+
+    def __contains__(self, session: Session) -> bool:
+        with self._lock:
+            self._read()
+            return _nonce_hash(session) in self._nonces
+
+    def _read(self) -> None:
+        try:
+            size = self.path.stat().st_size
+        except FileNotFoundError:
+            return
+        if size == self._size:
+            return
+        oldest = time.time() - LIFETIME
+        for line in self.path.read_text(encoding="ascii", errors="replace").splitlines():
+            begun, _, nonce = line.partition(" ")
+            if begun.isdigit() and int(begun) > oldest:
+                self._nonces[nonce] = int(begun)
+        self._nonces = {nonce: begun for nonce, begun in self._nonces.items() if begun > oldest}
+        self._size = size
+
+
+def _nonce_hash(session: Session) -> str:
+    return hashlib.sha256(session.nonce.encode()).hexdigest()[:32]
+
+
 class Sessions:
-    """Reads and writes sessions; changed, expired and foreign cookies are invalid."""
+    """Reads and writes sessions; changed, expired, ended and foreign cookies are invalid."""
 
     def __init__(self, key: bytes, *, name: str, secure: bool, path: str = "/") -> None:
         self._signer, self._forms = Signer(key, f"session:{name}"), Signer(key, f"form:{name}")
+        self.ended = EndedSessions(home() / "sessions" / name)
         self.secure, self.path = secure, path
         # The prefix makes browsers refuse a cookie that another host of the domain has set (RFC 6265bis, 4.1.3).
         self.cookie = f"__Host-{name}" if secure and path == "/" else name
@@ -152,6 +207,8 @@ class Sessions:
         if value is None:
             return None
         session = Session(*json.loads(value))
+        if session.person is not None and session in self.ended:
+            return None
         return session if time.time() - session.begun < LIFETIME else None
 
     def write(self, response: Response, session: Session) -> None:

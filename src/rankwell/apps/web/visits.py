@@ -72,6 +72,12 @@ class Visit:
         """Start a new session, of somebody who has signed in or of nobody."""
         self.request.state.session = Session.begin(person, generation)
 
+    def end(self) -> None:
+        """End the session of whoever is signed in, and start one of nobody."""
+        if self.session.person is not None:
+            self.pages.sessions.ended.add(self.session)
+        self.begin()
+
     def count_try(self) -> str:
         """Count an attempt to sign in; status 429 where there were too many. Returns the place it comes from."""
         place = self.request.client.host if self.request.client else "unknown"

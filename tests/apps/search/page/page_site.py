@@ -56,6 +56,11 @@ class PageVisitor(TestClient):
     def token(self, path: str) -> str:
         return str(re.findall(r'name="csrf" value="([^"]+)"', self.get(path).text)[0])
 
+    def sign_in(self, secret: str, **fields: str) -> Any:
+        """Sign in with a key; the answer, not the page that it leads to."""
+        form = {"csrf": self.token("/sign-in"), "key": secret, **fields}
+        return self.post("/sign-in", data=form, follow_redirects=False)
+
     def judge(self, q: str, docno: str, grade: str, **fields: Any) -> Any:
         """Press a thumb; the answer, not the page that it leads to."""
         form = {"csrf": self.token(f"/?q={q}"), "q": q, "id": docno, "grade": grade, **fields}
@@ -64,7 +69,13 @@ class PageVisitor(TestClient):
 
 @contextmanager
 def visiting(index: Path, folder: Path | None, **settings: Any) -> Iterator[PageVisitor]:
-    """A visitor of a server in this process, whose judgments go into the folder."""
-    made = ServeSettings(index, judgments=folder / "thumbs.jsonl" if folder else None, **settings)
+    """A visitor of a server in this process, whose judgments and keys go into the folder."""
+    files = {"judgments": folder / "thumbs.jsonl", "keys": folder / "keys.json"} if folder else {}
+    made = ServeSettings(index, **{**files, **settings})
     with PageVisitor(create_application(create_service(made)), base_url="http://127.0.0.1") as visitor:  # type: ignore[arg-type]
         yield visitor
+
+
+def another(visitor: PageVisitor) -> PageVisitor:
+    """Somebody else, in a browser of their own, at the same server."""
+    return PageVisitor(visitor.app, base_url="http://127.0.0.1")

@@ -16,6 +16,7 @@ import pytest
 from page_site import make_index
 
 from browser import NARROW, WIDE, assert_no_stumbling_blocks, chromium, new_page
+from rankwell.apps.search.access import Keys
 from rankwell.core import Document
 from servers import Server, started, stopped
 
@@ -78,6 +79,7 @@ def server(home: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serv
     gardens = [Document(docno, {"abstract": text}, {"source": "Gardens"}) for docno, text in TEXTS.items()]
     index = make_index(folder / "health", gardens)
     words = ["serve", str(index), "--judgments", str(folder / "thumbs.jsonl"), "--model", MODEL, "--timeout", "60"]
+    words += ["--keys", str(folder / "keys.json"), "--anonymous-thumbs", "1000"]
     compile_kernels(home)
     with stopped(started(words, folder / "log", RANKWELL_HOME=home)) as found:
         answered(found, "/ready")
@@ -210,6 +212,23 @@ def test_filters_by_facet_and_by_range_and_off_again(browser: Any, server: Serve
         assert "10 documents" in page.inner_text("#found-title")
 
 
+def test_results_are_sorted_by_keys_alone_and_the_address_is_shared(browser: Any, server: Server) -> None:
+    with new_page(browser) as page:
+        page.goto(f"{server.url}/?q=fever&from.year=2000")
+        page.focus("#sort")
+        page.keyboard.press("ArrowDown")  # year, highest first
+        page.wait_for_url(f"{server.url}/?q=fever&from.year=2000&sort=year%3Adesc")
+        page.wait_for_selector("#page:not([aria-busy])")
+        assert ids(page)[:2] == ["d29", "d28"]
+        assert focused(page) == "sort"
+        shared = page.url
+    with new_page(browser, width=NARROW) as page:
+        page.goto(shared)
+        assert ids(page)[:2] == ["d29", "d28"]
+        assert page.input_value("#sort") == "year:desc"
+        assert_no_stumbling_blocks(page)
+
+
 def test_a_thumb_is_kept_on_reload_and_taken_back(browser: Any, server: Server) -> None:
     with new_page(browser) as page:
         page.goto(f"{server.url}/?q=fever+trial")
@@ -228,10 +247,21 @@ def test_a_thumb_is_kept_on_reload_and_taken_back(browser: Any, server: Server) 
         page.click(f"{pressed} >> nth=0")
         page.wait_for_selector("#status:has-text('taken back')")
         page.goto(f"{server.url}/judgments")
-        assert "1 judgment for 1 query" in page.inner_text("main")
+        page.wait_for_url("**/sign-in")
+        sign_in(page, Keys(server.said.with_name("keys.json")).add("ada", "admin"))
+        page.click("nav >> text=Judgments")
+        assert "1 judgment of 1 person for 1 query" in page.inner_text("main")
         with page.expect_download() as download:
             page.click("a[download]")
         assert Path(download.value.path()).read_text().split()[3] == "0"
+        page.click("nav >> text=Sign out")
+        page.wait_for_selector("nav >> text=Sign in")
+
+
+def sign_in(page: Any, secret: str) -> None:
+    page.fill("#key", secret)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("nav >> text=Sign out")
 
 
 def test_why_a_result_is_here(browser: Any, server: Server) -> None:
@@ -363,6 +393,7 @@ def test_hostile_documents_and_queries_do_nothing(browser: Any, server: Server) 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [NARROW, WIDE])
 def test_every_page_is_for_everyone(browser: Any, server: Server, width: int, *, dark: bool) -> None:
+    administrator = Keys(server.said.with_name("keys.json")).add(f"ada-{width}-{dark}", "admin")
     # Without motion, so that nothing is looked at while it is fading in.
     with new_page(browser, width=width, dark=dark, reduced_motion="reduce") as page:
         for path in (
@@ -372,9 +403,13 @@ def test_every_page_is_for_everyone(browser: Any, server: Server, width: int, *,
             "/compare?q=fever",
             "/document?id=d1&q=fever",
             "/why?id=d1&q=fever+cough",
+            "/sign-in",
             "/judgments",
         ):
             page.goto(server.url + path)
+            if path == "/judgments":
+                sign_in(page, administrator)
+                page.goto(server.url + path)
             page.wait_for_function("() => !document.querySelector('[data-rerank]')")
             assert_no_stumbling_blocks(page)
         page.goto(f"{server.url}/?q=fever")

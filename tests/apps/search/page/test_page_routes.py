@@ -11,6 +11,7 @@ import pytest
 from page_site import HOSTILE, PageVisitor, make_index, visiting
 from typer.testing import CliRunner
 
+from rankwell.apps.search.access import Keys
 from rankwell.cli import app
 
 FRAGMENT = {"X-Rankwell-Fragment": "1"}
@@ -50,6 +51,20 @@ def test_the_usual_is_taken_out_of_the_address(visitor: PageVisitor) -> None:
     sent = visitor.get("/?q=fever&k1=1.2&b=0.4&weight.title=&rm3=0", follow_redirects=False)
     assert (sent.status_code, sent.headers["location"]) == (303, "/?q=fever&b=0.4")
     assert visitor.get("/?q=fever&b=0.4", follow_redirects=False).status_code == 200
+
+
+def test_results_are_sorted_and_the_address_says_so(visitor: PageVisitor) -> None:
+    page = visitor.get("/?q=fever&sort=year:desc").text
+    assert titles(page)[:2] == ["Fever study 29", "Fever study 28"]
+    assert '<option value="year:desc" selected>year, highest first</option>' in page
+    assert titles(visitor.get("/?q=fever&sort=year:desc&page=2").text)[0] == "Fever study 19"
+    assert titles(visitor.get("/?q=fever&sort=title:asc").text)[:2] == ["Fever study 0", "Fever study 1"]
+    sent = visitor.get("/?q=fever&sort=relevance", follow_redirects=False)
+    assert sent.headers["location"] == "/?q=fever"
+    assert 'href="/?q=fever&amp;sort=year%3Adesc&amp;page=2"' in page
+    bad = visitor.get("/?q=fever&sort=colour")
+    assert bad.status_code == 422
+    assert "one of year, source, title" in bad.text
 
 
 def test_settings_change_the_ranking_and_are_reset_by_a_link(visitor: PageVisitor) -> None:
@@ -190,17 +205,25 @@ def test_two_rankings_show_where_the_other_has_a_document(visitor: PageVisitor) 
     assert (bad.status_code, bad.text.count("expected one of those in")) == (422, 1)
 
 
-def test_a_judgment_is_kept_shown_and_taken_back(visitor: PageVisitor) -> None:
+@pytest.fixture
+def administrator(visitor: PageVisitor, tmp_path: Path) -> PageVisitor:
+    visitor.sign_in(Keys(tmp_path / "keys.json").add("ada", "admin"))
+    return visitor
+
+
+def test_a_judgment_is_kept_shown_and_taken_back(administrator: PageVisitor) -> None:
+    visitor = administrator
     sent = visitor.judge("fever", "d7", "1", back="q=fever&k1=1.2", rank=3)
     assert sent.headers["location"] == "/?q=fever#r-3"
     page = visitor.get("/?q=FEVER&from.year=1997&to.year=1997").text
     assert page.count('aria-pressed="true" title="Relevant"') == 1
-    assert "1 judgment for 1 query." in visitor.get("/judgments").text
+    assert "1 judgment of 1 person for 1 query." in visitor.get("/judgments").text
     visitor.judge("fever", "d7", "")
     assert "There are none yet" in visitor.get("/judgments").text
 
 
-def test_judgments_need_the_token_of_the_page_and_a_document(visitor: PageVisitor) -> None:
+def test_judgments_need_the_token_of_the_page_and_a_document(administrator: PageVisitor) -> None:
+    visitor = administrator
     form = {"q": "fever", "id": "d1", "grade": "1"}
     assert visitor.post("/judge", data=form).status_code == 403
     assert visitor.post("/judge", data={**form, "csrf": "x"}).status_code == 403
@@ -210,12 +233,13 @@ def test_judgments_need_the_token_of_the_page_and_a_document(visitor: PageVisito
 
 
 def test_judgments_are_files_that_the_commands_on_the_page_read(
-    visitor: PageVisitor, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    administrator: PageVisitor, index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    visitor = administrator
     for docno, grade in (("d4", "1"), ("d9", "1"), ("d0", "0")):
         visitor.judge("fever in children", docno, grade)
     page = unescape(visitor.get("/judgments").text)
-    for link in re.findall(r'href="(/api/judgments[^"]+)" download', page):
+    for link in re.findall(r'href="(/judgments/[^"]+)" download', page):
         sent = visitor.get(link)
         name = re.findall('filename="([^"]+)"', sent.headers["content-disposition"])[0]
         (tmp_path / name).write_bytes(sent.content)
@@ -227,6 +251,24 @@ def test_judgments_are_files_that_the_commands_on_the_page_read(
         done = CliRunner().invoke(app, command.split())
         assert done.exit_code == 0, done.output
     assert "nDCG@10" in done.output
+
+
+def test_a_document_is_cited_shared_and_has_similar_ones(visitor: PageVisitor) -> None:
+    page = unescape(visitor.get("/document?id=d7&q=fever").text)
+    assert 'value="http://127.0.0.1/document?id=d7"' in page
+    similar = re.findall(r'<li><a href="(/document\?id=d\d+)"', page)
+    assert len(similar) == 5
+    assert "/document?id=d7" not in similar
+    assert visitor.get(similar[0]).status_code == 200
+    for kind, begins in (("ris", "TY  - JOUR"), ("bibtex", "@misc{d7,")):
+        assert f'href="/cite/{kind}?id=d7"' in page
+        sent = visitor.get(f"/cite/{kind}?id=d7")
+        assert sent.text.startswith(begins)
+        assert "Fever study 7" in sent.text
+        assert "attachment" in sent.headers["content-disposition"]
+    assert visitor.get("/cite/word?id=d7").status_code == 404
+    assert visitor.get("/cite/ris?id=nobody").status_code == 404
+    assert visitor.get("/cite/ris").status_code == 404
 
 
 def test_without_a_file_for_judgments_there_are_no_thumbs(index: Path) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote_to_bytes
 
@@ -16,24 +14,23 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rankwell import __version__
+from rankwell.apps.search.access import JUDGMENTS, Key
 from rankwell.apps.search.api import problems, schemas
 from rankwell.apps.search.documents_writer import DocumentsWriter, Written
-from rankwell.apps.search.judgments import JudgmentsFile
+from rankwell.apps.search.judgments import FILES, JudgmentsFile
 from rankwell.apps.search.requests import parse_query, parse_values
 from rankwell.apps.search.responses import to_json
 from rankwell.apps.search.service import METRICS_TYPE, Service, event, response_json
 from rankwell.apps.web.middleware import Faults, SecurityHeaders
-from rankwell.collections import write_qrels, write_queries
 from rankwell.core import Document, ParameterError, Phrase, RankwellError, check_id, shown
 
 ABOUT = """\
 Search an index, and change it. Options are those of `rankwell search`. Every refusal is a `Problem`. Reading is open
-unless the server is private; writing needs a key (`rankwell serve keys add NAME --role write`) in the header
-`Authorization: Bearer KEY` or `X-API-Key: KEY`.
+unless the server is private; judging, writing and reading judgments need a key with the role judge, write or admin
+(`rankwell serve keys add NAME --role ROLE`) in the header `Authorization: Bearer KEY` or `X-API-Key: KEY`.
 """
 PATH = "/api/search"
 DOCUMENTS, DOCUMENT = "/api/documents", "/api/documents/{id:any}"
-JUDGMENTS = "/api/judgments"
 READING = (401, 429, 503)
 SEARCHING = (*READING, 400, 422)
 CHANGING = (*READING, 400, 403, 413, 415, 422)
@@ -50,12 +47,13 @@ BATCH, JUDGMENT = schemas.body("Batch"), schemas.body("Judgment")
 TEXT = {"text/plain": {"schema": {"type": "string"}}}
 EVENTS = "text/event-stream"
 EVENT = {EVENTS: {"schema": {"$ref": "#/components/schemas/Event"}}}
-FORMATS = ("json", "qrels", "queries")
+FORMATS = ("json", *FILES)
 FORMAT = {
     "parameters": [
         schemas.parameter(
             "format",
-            "json has both; qrels (TREC) and queries (CSV) are files that `rankwell evaluate` reads.",
+            "json has all; qrels (TREC) and queries (CSV) are files that `rankwell evaluate` reads, grades (TSV) has "
+            "each person's own for `rankwell assess agreement`.",
             {"type": "string", "enum": list(FORMATS), "default": "json"},
         )
     ]
@@ -250,41 +248,41 @@ async def _done(future: Future[Written]) -> Written:
     "POST", JUDGMENTS, "Judge a document", (schemas.Judged, "The judgment is kept."), *CHANGING, 404, openapi=JUDGMENT
 )
 async def judge(request: Request, service: Parts, kept: Judgments) -> Response:
-    """Keep a grade for a document of a query: 1 or more is relevant, 0 or less is not, null takes it back."""
+    """Keep a grade for a document of a query: 1 or more is relevant, 0 or less is not, null takes it back.
+
+    It is the grade of the key's owner; those of other people stay beside it.
+    """
     given = problems.read_named(await request.body(), "query", "id", "grade")
     if isinstance(given["id"], str) and await service.pool.run(service.searcher.document, given["id"]) is None:
         raise ParameterError("id", expected="the id of a document", found=given["id"])
-    key = request.scope.get("state", {}).get("key")
-    who = None if key is None else key.name
-    qid = await service.pool.run(kept.add, given["query"], given["id"], given["grade"], who=who)
+    who: Key = request.scope["state"]["key"]
+    qid = await service.pool.run(kept.add, given["query"], given["id"], given["grade"], who=who.name)
     return _json({"query_id": qid})
 
 
-@route("GET", JUDGMENTS, "Download the judgments", EVERY_JUDGMENT, *READING, 404, 422, content=TEXT, openapi=FORMAT)
+@route(
+    "GET", JUDGMENTS, "Download the judgments", EVERY_JUDGMENT, *READING, 403, 404, 422, content=TEXT, openapi=FORMAT
+)
 async def judgments(request: Request, service: Parts, kept: Judgments) -> Response:
-    """Queries and qrels, as JSON or as files."""
+    """Queries, qrels and every person's grades, as JSON or as files; for administrators."""
     chosen = request.query_params.get("format", "json")
     if chosen not in FORMATS:
         raise ParameterError("format", expected=" or ".join(FORMATS), found=chosen)
     if chosen == "json":
         queries = [{"id": query.id, "text": query.text()} for query in kept.queries().values()]
         qrels = [{"query_id": qid, "id": docno, "grade": grade} for qid, docno, grade in kept.qrels().rows()]
-        return _json({"queries": queries, "qrels": qrels})
-    name = "judgments.qrels" if chosen == "qrels" else "judgments.queries.csv"
+        given = [
+            {"query_id": row.qid, "id": row.docno, "grade": row.grade, "who": row.assessor}
+            for row in kept.by_person().rows()
+        ]
+        return _json({"queries": queries, "qrels": qrels, "grades": given})
+    return download(FILES[chosen], await service.pool.run(kept.content, chosen))
+
+
+def download(name: str, content: bytes) -> Response:
+    """A text file for a browser to save."""
     headers = {"content-disposition": f'attachment; filename="{name}"'}
-    content = await service.pool.run(_file, kept, name)
     return Response(content, headers=headers, media_type="text/plain; charset=utf-8")
-
-
-def _file(kept: JudgmentsFile, name: str) -> bytes:
-    """The queries or qrels as file content, written by the library in a temporary folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        if name.endswith(".qrels"):
-            write_qrels(path, kept.qrels(), "trec")
-        else:
-            write_queries(path, kept.queries(), "csv")
-        return path.read_bytes()
 
 
 @route("GET", "/api/index", "Describe the index", (schemas.IndexInfo, "What there is to say about it."), *READING)
@@ -293,9 +291,13 @@ async def describe_index(service: Parts) -> Response:
     return _json(await service.pool.run(service.searcher.info))
 
 
-@route("GET", "/health", "Alive?", YES)
-async def health() -> Response:
-    """Answers as long as the process does, however many searches wait."""
+@route("GET", "/health", "Alive, and searching the last commit?", YES, 503)
+async def health(service: Parts) -> Response:
+    """Answers as long as the process does, however many searches wait; 503 where the last commit cannot be opened."""
+    trouble = service.searcher.indexes.trouble
+    if trouble is not None:
+        words = f"searches do not see the last commit: {service.public(trouble)}"
+        raise problems.ProblemError(503, words, headers={"retry-after": "5"})
     return _json({"status": "ok"})
 
 

@@ -19,7 +19,7 @@ Fields = Annotated[dict[str, str], Field(examples=[{"title": "Fever", "abstract"
 Metadata = Annotated[dict[str, Any], Field(examples=[{"year": 2020, "source": "PMC"}])]
 MORE = {
     401: "No key, or one that is not known here.",
-    403: "The key may read and not write.",
+    403: "The key has another role.",
     409: "Another program writes to the index at the moment.",
     429: "Too many wrong keys.",
     503: "Too many wait already; `Retry-After` says when to try again.",
@@ -28,7 +28,7 @@ SECURITY = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
 }
-WRITING = ("judge", "put_document", "put_documents", "delete_document")  # operations that need a key
+CLOSED = ("judge", "judgments", "put_document", "put_documents", "delete_document")  # operations that need a key
 
 
 class Body(BaseModel):
@@ -104,6 +104,7 @@ class Result(BaseModel):
     metadata: Metadata
     snippet: dict[str, list[Piece]]
     explain: Explanation | None
+    pinned: bool = Field(default_factory=bool, description="The server's owner put it here (`--pins`).")
 
 
 class Value(BaseModel):
@@ -114,9 +115,12 @@ class Value(BaseModel):
 
 
 class Facet(BaseModel):
-    """How the matched documents spread over a metadata column: the commonest values, or equal steps of a range."""
+    """How the matched documents spread over a metadata column, under all filters but its own.
 
-    kind: Literal["values", "range"]
+    The commonest values, equal steps of a range of numbers, or the years, months or days (`unit`) of dates.
+    """
+
+    kind: Literal["values", "range", "dates"]
     missing: int
     values: list[Value] = Field(default_factory=list)
     others: int = Field(default_factory=int)
@@ -124,6 +128,9 @@ class Facet(BaseModel):
     highest: float = Field(default_factory=float)
     width: float = Field(default_factory=float)
     counts: list[int] = Field(default_factory=list)
+    earliest: str = Field(default_factory=str)
+    latest: str = Field(default_factory=str)
+    unit: str = Field(default_factory=str)
 
 
 class SearchResponse(BaseModel):
@@ -177,11 +184,18 @@ class Grade(Judged):
     grade: int
 
 
+class PersonalGrade(Grade):
+    """A judgment of one person: a key's name, or an anonymous visitor."""
+
+    who: str
+
+
 class Judgments(BaseModel):
-    """Every judgment that counts."""
+    """Every judgment that counts: one for each query and document (the median of several people), and each person's."""
 
     queries: list[JudgedQuery]
     qrels: list[Grade]
+    grades: list[PersonalGrade]
 
 
 class IndexInfo(BaseModel):
@@ -252,7 +266,7 @@ def described(document: Schema, settings: ServeSettings) -> Schema:
     document["components"]["schemas"] |= unseen[1]["$defs"]
     for path in document["paths"].values():
         for operation in path.values():
-            anybody: list[Schema] = [] if operation["operationId"] in WRITING else [{}]
+            anybody: list[Schema] = [] if operation["operationId"] in CLOSED else [{}]
             operation["security"] = [*({name: []} for name in SECURITY), *anybody]
     own = {
         "k": {"maximum": settings.max_k},

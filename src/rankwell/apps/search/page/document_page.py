@@ -1,4 +1,4 @@
-"""A document's page, and its explanation: the matched words, their contributions, the passages a model read."""
+"""A document's page (text, citation, similar documents), and its explanation: what each word and a model added."""
 
 from __future__ import annotations
 
@@ -8,18 +8,39 @@ from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from rankwell.apps.search.api.routes import download
 from rankwell.apps.search.page.results import DOCUMENT, LONGEST_TITLE, WHY, cut, marked, str_of, title_of
-from rankwell.apps.search.page.site import ALL, Origin, Site, origin_of, site_of
-from rankwell.apps.search.page.views import given_of
+from rankwell.apps.search.page.site import ALL, ID, Origin, Site, origin_of, site_of
+from rankwell.apps.search.page.views import address, given_of, last
 from rankwell.apps.search.responses import HEADING
 from rankwell.apps.search.searcher import SearchState
+from rankwell.collections.bibtex import bibtex_text
+from rankwell.collections.references import reference_of_document
+from rankwell.collections.tagged import ris_text
 from rankwell.core import Document, RankwellError
 from rankwell.models.explanation import PassageScore, StageRank
 from rankwell.retrieve import parse_match
+from rankwell.retrieve.similar import similar_documents
 
 router = APIRouter(include_in_schema=False)
 LONGEST = 20_000  # characters of a field that are shown at first
 ADDRESSES = ("https://", "http://")
+CITE = "/cite/"
+CITATIONS, ENDINGS = {"ris": "RIS", "bibtex": "BibTeX"}, {"ris": "ris", "bibtex": "bib"}
+SIMILAR = 5
+
+
+@router.get(CITE + "{kind}")
+async def cite(request: Request, kind: str) -> Response:
+    """A document as a reference, for programs that keep bibliographies."""
+    site = site_of(request)
+    docno = last(given_of(request.url.query), ID)
+    stored = site.service.searcher.document(docno) if docno and kind in CITATIONS else None
+    if stored is None:
+        raise HTTPException(404)
+    reference = reference_of_document(stored)
+    text = ris_text(reference) if kind == "ris" else bibtex_text(reference, stored.id)
+    return download(f"reference.{ENDINGS[kind]}", text.encode())
 
 
 @router.get(DOCUMENT)
@@ -35,6 +56,9 @@ async def document(request: Request) -> Response:
         raise HTTPException(404)
     whole = bool(given_of(request.url.query).get(ALL))
     values = await site.service.pool.run(_values, site, stored, origin, whole=whole)
+    own = address(DOCUMENT, [(ID, stored.id)])
+    values["share"] = (site.service.settings.base_url or str(request.base_url)).rstrip("/") + own
+    values["citations"] = [(name, site.link(CITE + kind, [(ID, stored.id)])) for kind, name in CITATIONS.items()]
     values["whole"] = site.link(DOCUMENT, [*parse_qsl(request.url.query, keep_blank_values=True), (ALL, "1")])
     return site.show(request, "document.html", values)
 
@@ -63,6 +87,10 @@ def _values(site: Site, stored: Document, origin: Origin, *, whole: bool) -> dic
         "facts": facts,
         "texts": texts,
         "back": origin.back,
+        "similar": [
+            (site.link(DOCUMENT, [(ID, docno)]), title_of(index.documents[docno].fields, docno))
+            for docno, _ in similar_documents(index, stored.id, SIMILAR)
+        ],
     }
 
 

@@ -1,4 +1,4 @@
-"""Thumbs up and down: forms that write judgments, and help on evaluating with them (the REST API has the files)."""
+"""Thumbs up and down: forms that write judgments; for administrators, their files and help on evaluating with them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Form, HTTPException, Request
 from starlette.responses import RedirectResponse, Response
 
-from rankwell.apps.search.judgments import JudgmentsFile
+from rankwell.apps.search.api.routes import download
+from rankwell.apps.search.judgments import FILES, JudgmentsFile
+from rankwell.apps.search.page.people import check_administrator
 from rankwell.apps.search.page.site import Site, counted, site_of
 from rankwell.apps.search.page.views import given_of, read_view
 from rankwell.apps.web.visits import wants_fragment
@@ -31,14 +33,17 @@ async def judge(
 ) -> Response:
     """Store a grade, or remove it."""
     site = site_of(request)
-    judgments = _judgments(site)
+    judgments, judge = _judgments(site), site.judge(request)
+    if judge is None:
+        raise HTTPException(401 if site.people.key(request) is None else 403)
     if grade not in GRADES or site.service.searcher.document(id) is None:
         raise HTTPException(422)
     try:
         view = read_view(given_of(back), site.usual)
-        await site.service.pool.run(judgments.add, q, id, GRADES[grade])
+        site.people.count_thumb(request, judge)
+        await site.service.pool.run(judgments.add, q, id, GRADES[grade], who=judge)
     except RankwellError as error:
-        return site.pages.error(request, 422, words=site.words(error))
+        return site.pages.error(request, getattr(error, "status", 422), words=site.words(error))
     if not wants_fragment(request):
         return RedirectResponse(site.link("/", view.pairs(site.usual)) + f"#r-{rank}", 303)
     row = {"q": q, "id": id, "rank": rank, "back": back, "grade": GRADES[grade]}
@@ -50,6 +55,7 @@ async def judgments(request: Request) -> Response:
     """Render the list of judgments, with help on using them."""
     site = site_of(request)
     kept = _judgments(site)
+    check_administrator(request)
     qrels, queries = kept.qrels(), kept.queries()
     counts = Counter((qid, grade > 0) for qid, _, grade in qrels.rows())
     rows = [
@@ -61,7 +67,8 @@ async def judgments(request: Request) -> Response:
         }
         for query in queries.values()
     ]
-    words = f"{counted(len(kept), 'judgment')} for {counted(len(rows), 'query', 'queries')}."
+    people = counted(len(set(kept.by_person().assessors)), "person", "people")
+    words = f"{counted(len(kept), 'judgment')} of {people} for {counted(len(rows), 'query', 'queries')}."
     settings = site.service.settings
     values = {
         "count": len(kept),
@@ -69,8 +76,20 @@ async def judgments(request: Request) -> Response:
         "rows": rows,
         "folder": settings.index_name,
         "model": settings.default_reranker or next(iter(settings.rerankers), ""),
+        "files": FILES,
     }
     return site.show(request, "judgments.html", values)
+
+
+@router.get("/judgments/{kind}")
+async def judgments_file(request: Request, kind: str) -> Response:
+    """Download the judgments as a file."""
+    site = site_of(request)
+    kept = _judgments(site)
+    check_administrator(request)
+    if kind not in FILES:
+        raise HTTPException(404)
+    return download(FILES[kind], await site.service.pool.run(kept.content, kind))
 
 
 def _judgments(site: Site) -> JudgmentsFile:

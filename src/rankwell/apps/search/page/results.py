@@ -15,7 +15,7 @@ from rankwell.apps.search.page.site import Site
 from rankwell.apps.search.page.views import Filters, Pairs, Range, View, address, as_text
 from rankwell.apps.search.responses import HEADING, Piece, Result
 from rankwell.apps.search.searcher import SearchState
-from rankwell.index import Mask, RangeFacet, SearchIndex, ValueFacet
+from rankwell.index import DateFacet, Mask, RangeFacet, SearchIndex, ValueFacet
 from rankwell.retrieve import filtered
 
 DOCUMENT, WHY = "/document", "/why"
@@ -26,6 +26,7 @@ LONGEST_TITLE = 300
 LONGEST_MARKED = 100_000  # most characters in which matched words are marked
 MOST_VALUES = 8
 LONGEST_VALUE = 60
+LATEST = "9999-99"  # after every date
 TALLEST = 38.0  # height of a bar in the chart's own units
 
 Pieces = Sequence[Piece]
@@ -99,7 +100,8 @@ def facts_of(result: Result) -> list[tuple[str, str]]:
     known = [(name, str_of(value)) for name, value in result.metadata.items() if value not in (None, "")]
     short = [(name, value) for name, value in known if len(value) <= LONGEST_FACT]
     named = [("id", cut(result.id, LONGEST_FACT))] if title_of(result.fields, result.id) != result.id else []
-    return [*named, *short[:MOST_FACTS], ("score", f"{result.score:.3f}")]
+    placed = [("pinned", "to this query")] if result.pinned else []
+    return [*named, *short[:MOST_FACTS], ("score", f"{result.score:.3f}"), *placed]
 
 
 def marked(text: str, terms: set[str], analyzer: Analyzer) -> list[Piece]:
@@ -181,6 +183,7 @@ class Box:
     lowest: str = ""
     highest: str = ""
     pairs: tuple[tuple[str, str], ...] = ()
+    dates: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +224,8 @@ def boxes(
         facet = matched.index.columns[name].facet(matched.without(name), MOST_VALUES)
         if isinstance(facet, RangeFacet):
             made.append(_range(name, facet, view, pairs(view.first_page(filters=view.filters.without(name)))))
+        elif isinstance(facet, DateFacet):
+            made.append(_date_range(name, facet, view, pairs(view.first_page(filters=view.filters.without(name)))))
         elif facet.counts or view.filters.chosen(name):
             made.append(_values(name, facet, view, link))
     return made
@@ -243,8 +248,7 @@ def _values(name: str, facet: ValueFacet, view: View, link: Link) -> Box:
 
 def _range(name: str, facet: RangeFacet, view: View, pairs: Pairs) -> Box:
     bounds, tallest = view.filters.range(name), max((*facet.bars, 1))
-    low = float(bounds.low) if bounds.low else -np.inf
-    high = float(bounds.high) if bounds.high else np.inf
+    low, high = as_number(bounds.low, -np.inf), as_number(bounds.high, np.inf)
     bars = []
     for place, count in enumerate(facet.bars):
         start = facet.lowest + place * facet.width
@@ -264,6 +268,36 @@ def _range(name: str, facet: RangeFacet, view: View, pairs: Pairs) -> Box:
         highest=highest,
         pairs=tuple(pairs),
     )
+
+
+def _date_range(name: str, facet: DateFacet, view: View, pairs: Pairs) -> Box:
+    bounds, tallest = view.filters.range(name), max(1, *(count for _, count in facet.bars))
+    ends = [start for start, _ in facet.bars[1:]]
+    bars = []
+    for (start, count), end in zip(facet.bars, [*ends, LATEST], strict=True):
+        height = round(max(2.0, TALLEST * count / tallest), 1) if count else 0.0
+        # Dates compare as texts: the beginning of a day, a month or a year comes before all that is in it.
+        inside = end > bounds.low and (not bounds.high or start <= bounds.high)
+        bars.append(Bar(height, inside, f"{start}: {count:,}"))
+    return Box(
+        name,
+        bars=tuple(bars),
+        described=f"Documents by {name}, from {facet.lowest} to {facet.highest}",
+        low=bounds.low,
+        high=bounds.high,
+        lowest=facet.lowest,
+        highest=facet.highest,
+        pairs=tuple(pairs),
+        dates=True,
+    )
+
+
+def as_number(text: str, otherwise: float) -> float:
+    """A bound as a number; `otherwise` where it is empty or a date."""
+    try:
+        return float(text)
+    except ValueError:
+        return otherwise
 
 
 def _number(number: float) -> str:

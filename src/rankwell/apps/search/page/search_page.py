@@ -13,10 +13,12 @@ from fastapi import APIRouter, Request, Response
 from rankwell.apps.search.api.problems import UNAVAILABLE
 from rankwell.apps.search.page import views
 from rankwell.apps.search.page.results import Box, Matched, Row, boxes, chips, matched_by, row_of
-from rankwell.apps.search.page.site import COMPARE, SEARCH, SIDE, Site, counted, duration, site_of
+from rankwell.apps.search.page.site import COMPARE, DATES, SEARCH, SIDE, Site, counted, duration, site_of
 from rankwell.apps.search.responses import RERANKED, SearchResponse
 from rankwell.apps.search.searcher import SearchState
 from rankwell.core import RankwellError
+from rankwell.index.protocol import NUMBER
+from rankwell.retrieve.sorting import RELEVANCE, TITLE, Sort
 
 router = APIRouter(include_in_schema=False)
 DEEP = 10
@@ -63,9 +65,11 @@ async def search(request: Request) -> Response:
     if not view.q:
         return _page(site, request, view, Shown())
     try:
-        more = {"k": view.k, "offset": view.offset}
+        more: dict[str, Any] = {"k": view.k, "offset": view.offset}
+        if view.sort != RELEVANCE:
+            more |= {"sort": view.sort}
         state = await site.search(view.q, view.filters, view.ranking, request if view.wait else None, **more)
-        shown = await site.service.pool.run(_show_results, site, view, state)
+        shown = await site.service.pool.run(_show_results, site, view, state, site.judge(request))
     except RankwellError as error:
         status = site.status(error)
         again = _link(site, view) if status == UNAVAILABLE else ""
@@ -74,8 +78,8 @@ async def search(request: Request) -> Response:
     return _page(site, request, view, shown)
 
 
-def _show_results(site: Site, view: views.View, state: SearchState) -> Shown:
-    response, matched, grades = state.response, matched_by(state, view.filters), site.grades(view.q)
+def _show_results(site: Site, view: views.View, state: SearchState, judge: str | None) -> Shown:
+    response, matched, grades = state.response, matched_by(state, view.filters), site.grades(view.q, judge)
     pairs, last = replace(view, wait=False).pairs(site.usual), view.offset + view.k
     rows = [row_of(site, view.q, result, pairs, last, grade=grades.get(result.id)) for result in response.results]
     shown = Shown(
@@ -90,7 +94,7 @@ def _show_results(site: Site, view: views.View, state: SearchState) -> Shown:
     if not rows:
         return replace(shown, **_nothing(site, view, state))
     whole = _link(site, replace(view, wait=True))
-    waits = view.ranking.model is not None and not view.wait
+    waits = view.ranking.model is not None and not view.wait and view.sort == RELEVANCE
     return replace(shown, rerank=whole if waits else "", again=whole if response.partial else "")
 
 
@@ -141,6 +145,19 @@ def _nothing(site: Site, view: views.View, state: SearchState) -> dict[str, Any]
     }
 
 
+WORDS = {NUMBER: ("highest first", "lowest first"), DATES: ("newest first", "oldest first")}
+
+
+def sort_choices(site: Site, chosen: str) -> list[tuple[str, str]]:
+    """What results can be sorted by: numbers and dates among the metadata, and titles; with words for a menu."""
+    choices = [(RELEVANCE, "Relevance")]
+    for name, kind in site.offers.sorts:
+        down, up = WORDS[kind]
+        choices += [(str(Sort(name, descending=True)), f"{name}, {down}"), (str(Sort(name)), f"{name}, {up}")]
+    choices += [(str(Sort(TITLE)), "Title")] if TITLE in site.offers.fields else []
+    return choices if chosen in dict(choices) else [*choices, (chosen, chosen)]
+
+
 def _link(site: Site, view: views.View) -> str:
     return site.link(SEARCH, view.pairs(site.usual))
 
@@ -152,12 +169,14 @@ def _page(site: Site, request: Request, view: views.View, shown: Shown, status: 
         "usual": usual,
         "offers": site.offers,
         "sizes": views.PAGE_SIZES,
+        "sorts": [] if view.ranking.by != "words" else sort_choices(site, view.sort),
+        "sort_pairs": replace(view, page=1, wait=False, sort=RELEVANCE).pairs(usual),
         "found": shown,
         "facets": shown.facets,
         "facets_open": False,
         "changed": len(views.ranking_pairs(view.ranking, usual)),
         "kept_pairs": [pair for pair in view.first_page().pairs(usual) if pair[0] != "q"],
-        "settings_pairs": across,
+        "settings_pairs": [*across, *([("sort", view.sort)] if view.sort != RELEVANCE else [])],
         "reset": _link(site, views.View(view.q, filters=view.filters, ranking=usual)),
         "cleared": _link(site, view.first_page(filters=views.NO_FILTERS)),
         "chips": chips(view.filters, lambda filters: _link(site, view.first_page(filters=filters))),

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
+from rankwell.apps.search.access import ADMIN
 from rankwell.apps.search.api.problems import UNAVAILABLE, problem_for
 from rankwell.apps.search.page import views
 from rankwell.apps.search.requests import SearchRequest, parse_values
@@ -21,14 +22,19 @@ from rankwell.apps.search.service import GoneError, Service
 from rankwell.apps.web import Pages
 from rankwell.apps.web.visits import layout_for, wants_fragment
 from rankwell.core import RankwellError
-from rankwell.index import SearchIndex
+from rankwell.index import MetadataColumn, SearchIndex, TextColumn
+from rankwell.index.protocol import NUMBER
 from rankwell.models.families import usual_depth
 from rankwell.vectors import all_vectors_of
+
+if TYPE_CHECKING:
+    from rankwell.apps.search.page.people import People
 
 STATIC = Path(__file__).parent / "static"
 TEMPLATES = Path(__file__).parent / "templates"
 SEARCH, COMPARE = "/", "/compare"
 ID, SIDE, ALL = "id", "side", "all"
+DATES = "dates"
 SECOND = 1000  # milliseconds
 STARTING = "The server has just been started and is getting ready. Try again in a moment."
 TOO_MUCH = "The server has too much to do at the moment. Try again in a little while."
@@ -43,6 +49,7 @@ class Offers:
 
     fields: tuple[str, ...]
     facets: tuple[str, ...]
+    sorts: tuple[tuple[str, str], ...]  # columns to sort by, with their kind: number or dates
     vectors: bool
     models: tuple[str, ...]
     deepest: int
@@ -57,8 +64,8 @@ class Offers:
 class Site:
     """The search pages of one server."""
 
-    def __init__(self, pages: Pages, service: Service) -> None:
-        self.pages, self.service = pages, service
+    def __init__(self, pages: Pages, service: Service, people: People) -> None:
+        self.pages, self.service, self.people = pages, service, people
         self._offers: dict[int, Offers] = {}  # by the index's commit
 
     @cached_property
@@ -89,7 +96,9 @@ class Site:
         if known is None:
             facets = tuple(name for name, column in index.columns.items() if column.is_facet(len(index)))
             vectors, models = bool(all_vectors_of(index)), tuple(settings.rerankers)
-            known = Offers(index.fields, facets, vectors, models, settings.max_depth, settings.max_query)
+            kinds = ((name, _kind(column)) for name, column in index.columns.items())
+            sorts = tuple((name, kind) for name, kind in kinds if kind in (NUMBER, DATES))
+            known = Offers(index.fields, facets, sorts, vectors, models, settings.max_depth, settings.max_query)
             self._offers = {index.commit: known}
         return known
 
@@ -119,10 +128,14 @@ class Site:
         state.response = replace(state.response, partial=True, warnings=[*state.response.warnings, note])
         return state
 
-    def grades(self, q: str) -> Mapping[str, int]:
-        """The grades of a query's documents."""
+    def judge(self, request: Request) -> str | None:
+        """The name under which the visitor's thumbs are kept; None where they may give none."""
+        return None if self.service.judgments is None else self.people.judge(request)
+
+    def grades(self, q: str, judge: str | None) -> Mapping[str, int]:
+        """The grades that somebody gave to a query's documents."""
         judgments = self.service.judgments
-        return judgments.grades(q) if judgments is not None and q.strip() else {}
+        return {} if judgments is None or judge is None or not q.strip() else judgments.grades(q, who=judge)
 
     def words(self, error: RankwellError) -> str:
         """The error as a sentence, without paths of this machine."""
@@ -153,16 +166,25 @@ class Site:
         status: int = 200,
     ) -> Response:
         """Render a page, or only its main part where our script asks for that; `across` is kept in links."""
+        key, judgments = self.people.key(request), self.service.judgments is not None
         shared = {
             "layout": layout_for(request),
             "here": request.scope["path"],
             "across": views.address("", across),
-            "can_judge": self.service.judgments is not None,
+            "can_judge": self.judge(request) is not None,
+            "sees_judgments": judgments and key is not None and key.may(ADMIN),
+            "person": None if key is None else key.name,
+            "signed_in": self.people.session_key(request) is not None,
+            "can_sign_in": judgments and key is None,
             "documents": counted(len(self.index), "document"),
         }
         # The script shows the page's message; an error status would only fill the browser's console.
         shown = 200 if wants_fragment(request) else status
         return self.pages.show(request, template, shown, **shared, **values)
+
+
+def _kind(column: MetadataColumn) -> str:
+    return DATES if isinstance(column, TextColumn) and column.is_dates else column.kind
 
 
 def site_of(request: Request) -> Site:

@@ -6,11 +6,13 @@ An address holds only what differs from the defaults.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import numpy as np
 from fastapi import HTTPException
 
 from rankwell.core import ParameterError
@@ -19,6 +21,7 @@ from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.models.reranking.reranker import DEPTH
 from rankwell.pipelines import RankerOptions, RerankOptions
 from rankwell.retrieve.filters import written
+from rankwell.retrieve.sorting import RELEVANCE, parse_sort
 
 Pair = tuple[str, str]
 Pairs = list[Pair]
@@ -34,6 +37,7 @@ MATCHES = ("or", "and", "expr")
 MOST_PAIRS = 300
 MOST_CONDITIONS = 100  # in one address
 MOST_DIGITS = 7
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?")
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ def _read(setting: Parameter, text: str, usual: Any) -> Any:
 
 @dataclass(frozen=True)
 class Range:
-    """From one number to another, both included; "" for no bound. Kept as text, so that input is shown as typed."""
+    """From one number or date to another, both included; "" for no bound. Kept as text, as it was typed."""
 
     low: str = ""
     high: str = ""
@@ -169,7 +173,7 @@ class Filters:
         ]
         for column, bounds in self.ranges:
             parts += [f"{written(column)}>={written(bounds.low)}"] if bounds.low else []
-            parts += [f"{written(column)}<={written(bounds.high)}"] if bounds.high else []
+            parts += [f"{written(column)}{_up_to(bounds.high)}"] if bounds.high else []
         return " and ".join(parts) or None
 
     def pairs(self) -> Pairs:
@@ -179,6 +183,14 @@ class Filters:
             pairs += [(FROM + column, bounds.low)] if bounds.low else []
             pairs += [(TO + column, bounds.high)] if bounds.high else []
         return pairs
+
+
+def _up_to(high: str) -> str:
+    """A condition that includes all of a day or a month, with its times."""
+    if not DATE.fullmatch(high):
+        return f"<={written(high)}"
+    step = np.timedelta64(1, "D") if high.count("-") > 1 else np.timedelta64(1, "M")
+    return f"<{np.datetime64(high) + step}"
 
 
 def read_filters(given: Given) -> Filters:
@@ -202,11 +214,14 @@ def _bound(given: Given, name: str) -> str:
     """A bound as typed, or "" where there is none."""
     text = last(given, name).strip()
     try:
+        if DATE.fullmatch(text):
+            np.datetime64(text)  # refuses the 31st of February
+            return text
         if not text or math.isfinite(float(text)):
             return text
     except ValueError:
         pass
-    raise ParameterError(name, expected="a number", found=text)
+    raise ParameterError(name, expected="a number, or a date such as 2020-03-31", found=text)
 
 
 NO_FILTERS = Filters()
@@ -223,6 +238,7 @@ class View:
     filters: Filters = NO_FILTERS
     ranking: RankingSettings = PLAIN
     wait: bool = False
+    sort: str = RELEVANCE
 
     @property
     def offset(self) -> int:
@@ -236,6 +252,7 @@ class View:
     def pairs(self, usual: RankingSettings) -> Pairs:
         """The view as parameters of the address."""
         pairs = query_pairs(self.q, self.filters) + ranking_pairs(self.ranking, usual)
+        pairs += [("sort", self.sort)] if self.sort != RELEVANCE else []
         pairs += [("k", str(self.k))] if self.k != PAGE_SIZES[0] else []
         pairs += [("page", str(self.page))] if self.page > 1 else []
         return [*pairs, ("wait", "1")] if self.wait else pairs
@@ -285,8 +302,11 @@ def read_view(given: Given, usual: RankingSettings) -> View:
     k = _count(given, "k", PAGE_SIZES[0])
     if k not in PAGE_SIZES:
         raise ParameterError("k", expected=" or ".join(map(str, PAGE_SIZES)), found=k)
-    page, ranking = _count(given, "page", 1), read_ranking(given, usual)
-    return View(words_of(given), page, k, read_filters(given), ranking, last(given, "wait") == "1")
+    page, ranking, sort = _count(given, "page", 1), read_ranking(given, usual), parse_sort(last(given, "sort"))
+    if sort is not None and ranking.by != "words":
+        raise ParameterError("sort", expected=f"{RELEVANCE} where vectors find documents", found=str(sort))
+    shown = RELEVANCE if sort is None else str(sort)
+    return View(words_of(given), page, k, read_filters(given), ranking, last(given, "wait") == "1", shown)
 
 
 def read_side_by_side(given: Given, usual: tuple[RankingSettings, RankingSettings]) -> SideBySide:

@@ -6,6 +6,7 @@
   const PAUSE = 180; // milliseconds without a key before a search is sent
   const REST = 700; // and before a model is asked to read the results of words that are still being typed
   const FRAGMENT = { headers: { "X-Rankwell-Fragment": "1" } };
+  const NOT_SAVED = { 401: "Not saved: sign in first.", 429: "Not saved: these were many thumbs. Try again in a minute." };
   const status = document.getElementById("status");
   const trouble = document.getElementById("trouble");
   const keys = document.getElementById("keys");
@@ -147,7 +148,7 @@
       trouble.textContent = "";
       say(fresh.querySelector("#said").textContent);
     } catch (error) {
-      trouble.textContent = /^4/.test(error.message) ? "Not saved: reload the page and try again." : "Not saved: there is no answer from the server.";
+      trouble.textContent = NOT_SAVED[error.message] || (/^4/.test(error.message) ? "Not saved: reload the page and try again." : "Not saved: there is no answer from the server.");
     }
   }
 
@@ -211,6 +212,10 @@
     }
   });
 
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("select[data-go]")) go(addressOf(event.target.form));
+  });
+
   document.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     const link = event.target.closest("a[data-live], a[data-why]");
@@ -243,6 +248,16 @@
   function foldFilters() {
     const filters = document.getElementById("facets");
     if (filters && matchMedia("(min-width: 52.01rem)").matches) filters.open = true;
+  }
+
+  // Browsers let a page copy only where it came by HTTPS or from this machine; elsewhere the field is there to be marked.
+  const copy = document.getElementById("copy");
+  if (copy && navigator.clipboard) {
+    copy.hidden = false;
+    copy.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById("share").value);
+      say("Copied.");
+    });
   }
 
   const letters = document.getElementById("keys-on");
