@@ -212,7 +212,7 @@ rows = { labels = "bm25 | cross-encoder(labels)" }
     judged.write_text(judged.read_text().replace("w3\t1", "w3\t0"))
     after = planned(text, teacher, data, tmp_path / "memory").cells
     kept = [cell.title for key, cell in after.items() if key in before]
-    assert kept == ["Wards: index", "Wards: bm25"]
+    assert kept == ["Wards: index", "Wards: bm25", "Wards: bm25 | null"]
 
 
 def test_where_nothing_to_learn_from_is_here_the_row_is_left_out_with_a_reason(teacher: Path, tmp_path: Path) -> None:
@@ -366,7 +366,7 @@ def test_a_ranker_and_a_student_of_several_collections_are_trained_and_measured(
     text = STUDY[: STUDY.index('"labels"')] + models.replace("$same", same) + STUDY[STUDY.index("[[collection]]") :]
     folder = begun(tmp_path, text.replace("TEACHER", str(teacher)), data=collections(tmp_path / "data"))
     rows = {row["row"]: row["figures"]["nDCG@10"] for row in told(folder)["tables"][0]["rows"]}
-    assert set(rows) == {"BM25", "teacher", "distilled", "labels"}
+    assert set(rows) == {"BM25", "control: re-ranks nothing", "teacher", "distilled", "labels"}
     record = folder.store.find(folder.store.find(rows["distilled"]["cell"])["parents"][1])
     assert record["title"] == "Wards + Wards, later: train distilled"
     assert 8 <= record["trained_on"] <= 14

@@ -42,7 +42,7 @@ measures = ["nDCG@10"]
 optional = ["missing"]
 [table.rows]
 "chance" = "bm25 | random(2)"
-"words, top $depth" = "bm25(title=0.3, text=0.7) | top $depth | cross-encoder(words)"
+"words, top $depth" = "bm25(title=0.3, text=0.7) | cross-encoder(words, depth=$depth)"
 "missing" = "bm25 | top 3 | cross-encoder(words, precision=int8, document='{nothing}')"
 """
 
@@ -60,7 +60,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
 def test_every_row_has_quality_latency_and_size_and_one_is_recommended(done: StudyFolder) -> None:
     table = json.loads((done.path / "results.json").read_text())["tables"][0]
     rows = {row["row"]: row["figures"] for row in table["rows"]}
-    assert list(rows) == ["chance", "words, top 3", "words, top 5"]
+    assert list(rows) == ["chance", "words, top 3", "words, top 5", "control: re-ranks nothing"]
+    control = rows.pop("control: re-ranks nothing")
+    assert list(control) == ["nDCG@10"]  # it is not timed, and never recommended
     assert all(figures["p50 ms"]["value"] <= figures["p95 ms"]["value"] for figures in rows.values())
     assert rows["words, top 3"]["MB"]["value"] > 0
     best = max(rows, key=lambda name: rows[name]["nDCG@10"]["value"])

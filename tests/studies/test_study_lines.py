@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,3 +122,38 @@ def test_no_setting_is_forgotten_in_the_configuration_of_a_step() -> None:
     assert told["beside"][0][0]["weights"] == {"title": 1.0}
     assert told["beside"][1][0]["model"] == "m"
     assert issubclass(LineError, RankwellError)
+
+
+def test_a_line_begins_with_a_pipeline_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "best.toml"
+    for text, line in (
+        ("k1 = 0.9\nk = 50\n", "bm25(k1=0.9, k=50)"),
+        ("weights = {title = 0.25, abstract = 0.5}\nmatch = 'and'\n", "bm25(title=0.25, abstract=0.5, match=and)"),
+        ("rm3 = true\nrm3_settings = '5,20,0.3'\n", "bm25 | rm3(fb_docs=5, fb_terms=20, original_query_weight=0.3)"),
+        (
+            "rerank = 'my model'\ndepth = 30\nk = 10\npassages = '150:50'\n",
+            "bm25(k=30) | cross-encoder('my model', depth=30, passages=150:50) | top 10",
+        ),
+        (
+            "rerank = 'mine'\ndepth = 5\nk = 20\ninterpolate = 0.3\n",
+            "bm25(k=20) | interpolate(cross-encoder(mine, depth=5), 0.3) | top 20",
+        ),
+    ):
+        file.write_text(text)
+        assert chain_of(f'pipeline("{file}")') == chain_of(line)
+    assert chain_of(f'pipeline("{file}") | top 3') == chain_of(f"{line} | top 3")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("k1 = 0.9\nb = 3\n", r"best.toml:2: b: expected a number from 0 to 1, found 3"),
+        ("hybrid = true\n", r"expected a pipeline by words.*; found hybrid"),
+    ],
+)
+def test_a_file_that_does_not_fit_into_a_line_is_told(tmp_path: Path, text: str, expected: str) -> None:
+    (tmp_path / "best.toml").write_text(text)
+    with pytest.raises(LineError, match=expected):
+        chain_of(f'pipeline("{tmp_path / "best.toml"}")')
+    with pytest.raises(LineError, match="with the name of a file"):
+        chain_of("pipeline(3)")

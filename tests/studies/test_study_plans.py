@@ -8,6 +8,7 @@ import pytest
 from rankwell.core import RankwellError
 from rankwell.studies.file.errors import StudyError
 from rankwell.studies.file.reading import parse_study
+from rankwell.studies.plan.cells import CellStore, write_json
 from rankwell.studies.plan.collections import CollectionFinder, choose, smallest
 from rankwell.studies.plan.plan import Plan, make_plan
 from rankwell.studies.steps import chain_of, written
@@ -177,3 +178,11 @@ def test_cells_keep_their_names_so_that_a_finished_study_is_not_computed_anew(tm
         "Diseases: bm25 | top 5 | random(3)": "10c062ac3dfed36ca1d4",
         "Diseases: fuse(bm25, bm25(title=0.4, text=0.6))": "a2690634c63e4fe683e5",
     }
+
+
+def test_a_cell_that_was_cut_off_before_it_took_its_place_is_no_finished_one(tmp_path: Path) -> None:
+    store = CellStore(tmp_path)
+    for name in ("a" * 20, "b" * 20 + ".part"):
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "cell.json", {"key": name})
+    assert [record["key"] for record in store.records()] == ["a" * 20]

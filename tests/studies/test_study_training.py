@@ -6,14 +6,18 @@ from typing import Any
 
 import pytest
 
+from rankwell.core.parameters import parameters
 from rankwell.index import Index
 from rankwell.studies import StudyFolder
 from rankwell.studies.file.errors import LineError, StudyError
 from rankwell.studies.file.reading import parse_study
 from rankwell.studies.plan.collections import CollectionFinder
 from rankwell.studies.plan.plan import Plan, make_plan
-from rankwell.studies.recipes import recipe_of
-from rankwell.studies.recipes.training import TrainJob
+from rankwell.studies.recipes import RECIPES, recipe_of
+from rankwell.studies.recipes.recipe import FAMILIES, OF_THE_STUDY, SETTINGS
+from rankwell.studies.recipes.training import TRAINERS, TrainJob
+from rankwell.training import PairOptions
+from rankwell.training.families import TRAINABLE
 from rankwell.vectors import embeddings_of
 from small_study import begun, told, write_collection
 from tiny_models import needs_torch, tiny_bert
@@ -96,6 +100,17 @@ def test_a_recipe_has_every_setting_of_its_trainer() -> None:
     assert (settings.most_words, settings.loss, settings.warmup, settings.onnx) == (50, "ranknet", 10, False)
     assert (settings.lr, settings.measure, settings.threads) == (1e-4, "AP", 3)
     assert recipe.data[0].options(seed=4).labelled().least == 2
+
+
+def test_every_trainer_is_a_recipe_with_all_its_parameters() -> None:
+    trained = {name for name, kind in RECIPES.items() if kind.trains}
+    assert set(FAMILIES.values()) == set(TRAINABLE)
+    assert set(TRAINERS) == trained == set(FAMILIES) | {"distil", "mlm", "vocabulary"}
+    for name in trained:
+        declared = set(parameters(SETTINGS[name])) - set(OF_THE_STUDY)
+        assert declared <= set(RECIPES[name].parameters), name
+    made = {name for kind in RECIPES.values() if not kind.trains for name in kind.parameters}
+    assert set(parameters(PairOptions)) - made == {"seed", "parts"}  # which the study and the trainer decide
 
 
 def test_a_mistake_in_a_recipe_has_its_place_in_the_file() -> None:

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from rankwell.pipelines.explaining import QID, Explained, Explanation, explained, first_runs
-from rankwell.pipelines.options import RankerOptions, RerankOptions, ShownOptions, parse_weights
-from rankwell.pipelines.tuning import tune, weight_grid
+from rankwell.pipelines.file import read_options, write_options
+from rankwell.pipelines.options import (
+    RankerOptions,
+    RerankOptions,
+    ShownOptions,
+    parse_variant,
+    parse_weights,
+    pipeline_of,
+    read_variants,
+)
+from rankwell.pipelines.tuning import Tuning, tune, weight_grid
 
 __all__ = [
     "QID",
@@ -13,9 +22,15 @@ __all__ = [
     "RankerOptions",
     "RerankOptions",
     "ShownOptions",
+    "Tuning",
     "explained",
     "first_runs",
+    "parse_variant",
     "parse_weights",
+    "pipeline_of",
+    "read_options",
+    "read_variants",
     "tune",
     "weight_grid",
+    "write_options",
 ]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
 
-from rankwell.core import Judgments, ParameterError, Stage
+from rankwell.collections import Reading
+from rankwell.collections.reading import text_lines
+from rankwell.core import FormatError, Judgments, ParameterError, Stage
 from rankwell.core.parameters import Flag, Number, Text, Whole, chosen, like, param, parameters
 from rankwell.index import SearchIndex
 from rankwell.models.explanation import Interpolate
@@ -50,6 +54,7 @@ class RankerOptions:
     variants: int = param(0, "Also search this many similar queries, made with the embeddings.", Whole())
     query_field: str | None = None
     threads: int | None = None
+    own_variants: Mapping[str, Sequence[tuple[str, float]]] | None = None  # the user's: query id -> (text, weight)
 
     def bm25(self, index: SearchIndex) -> BM25:
         """BM25 with these options."""
@@ -57,8 +62,10 @@ class RankerOptions:
 
     def by_words(self, index: SearchIndex, texts: Mapping[str, str]) -> Stage:
         """BM25, or RM3 or similar queries (which are printed) over it."""
-        if self.variants and self.rm3:
+        if (self.variants or self.own_variants) and self.rm3:
             raise ParameterError("--variants", expected="one of --variants and --rm3", found="both")
+        if self.own_variants:
+            return SimilarQueries(self.bm25(index), self.own_variants)
         if self.variants:
             similar = query_variants(index, texts, self.variants, name=self.vectors)
             for qid, variants in similar.items():
@@ -67,7 +74,7 @@ class RankerOptions:
             return SimilarQueries(self.bm25(index), similar)
         if not self.rm3:
             return self.bm25(index)
-        documents, terms, weight = _rm3(self.rm3_settings)
+        documents, terms, weight = parse_rm3(self.rm3_settings)
         return RM3(self.bm25(index), fb_docs=documents, fb_terms=terms, original_query_weight=weight)
 
     def by_vectors(self, index: SearchIndex) -> Dense:
@@ -102,7 +109,7 @@ class RankerOptions:
     @property
     def name(self) -> str:
         """The default run tag."""
-        words = "RM3" if self.rm3 else "BM25*" if self.variants else "BM25"
+        words = "RM3" if self.rm3 else "BM25*" if self.variants or self.own_variants else "BM25"
         return "Dense" if self.dense else f"{words}+Dense" if self.hybrid else words
 
 
@@ -157,6 +164,43 @@ class RerankOptions:
         return model if self.interpolate is None else Interpolate(model, self.interpolate)
 
 
+def parse_variant(text: str) -> tuple[str, float]:
+    """Parse `other words=0.5`, or `other words` with a weight of 1."""
+    words, _, weight = text.rpartition("=")
+    try:
+        return (words, float(weight)) if words else (text, 1.0)
+    except ValueError:
+        return text, 1.0
+
+
+def read_variants(path: Path | str) -> dict[str, list[tuple[str, float]]]:
+    """Read variants of queries: a line has the query's id, a text and perhaps its weight (1), separated by tabs."""
+    variants: dict[str, list[tuple[str, float]]] = {}
+    for number, line in text_lines(Path(path), Reading()):
+        parts = line.rstrip("\r\n").split("\t")
+        try:
+            qid, text, *weight = parts
+            variants.setdefault(qid, []).append((text, float(*weight) if weight else 1.0))
+        except (TypeError, ValueError) as error:
+            if line.strip():
+                expected = "a query id, a text and perhaps a weight, separated by tabs"
+                raise FormatError(path, number, expected=expected, found=line) from error
+    return variants
+
+
+def pipeline_of(
+    index: SearchIndex,
+    first: RankerOptions,
+    second: RerankOptions | None = None,
+    texts: Mapping[str, str] = MappingProxyType({}),
+) -> Stage:
+    """Both stages over an index; `texts` are the queries, where the options ask for variants of them."""
+    if second is None or second.rerank is None:
+        return first.ranker(index, texts)
+    ranker = replace(first, k=second.deep(first.k)).ranker(index, texts)
+    return (ranker >> second.stage(index)).top(first.k)
+
+
 def parse_weights(text: str | None) -> dict[str, float] | None:
     """Parse `title=0.25,abstract=0.6` to numbers by field."""
     if text is None:
@@ -170,7 +214,8 @@ def parse_weights(text: str | None) -> dict[str, float] | None:
         ) from error
 
 
-def _rm3(text: str) -> tuple[int, int, float]:
+def parse_rm3(text: str) -> tuple[int, int, float]:
+    """Parse `10,10,0.5`: feedback documents, feedback terms, weight of the original query."""
     try:
         documents, terms, weight = text.split(",")
         return int(documents), int(terms), float(weight)

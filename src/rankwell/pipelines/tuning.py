@@ -7,21 +7,29 @@ run once.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
-from rankwell.core import Judgments, ParameterError, Queries, RankwellError, Run, Stage, atomic_write, fingerprint
+from rankwell.core import (
+    Judgments,
+    ParameterError,
+    Queries,
+    Run,
+    Shown,
+    Stage,
+    fingerprint,
+)
 from rankwell.core.progress import SILENT, Progress
 from rankwell.core.stage import Given, as_run
 from rankwell.evaluation import Measure, evaluate, parse_measure
+from rankwell.evaluation.given import as_judgments
 from rankwell.evaluation.significance import PairedDifference, TTest
 from rankwell.models.explanation import Interpolate
+from rankwell.pipelines.result_folder import ResultFolder
 from rankwell.retrieve.fusion import Fusion, Hybrid
 
 Setting = Mapping[str, Any]
@@ -153,58 +161,6 @@ def split(qids: Iterable[str], folds: int = 5, seed: int = 0) -> tuple[Fold, ...
     )
 
 
-class ResultFolder(MutableMapping[str, Any]):
-    """Plain values by name, each in a JSON file. NaN is stored as null."""
-
-    def __init__(self, folder: Path | str) -> None:
-        self.folder = Path(folder)
-
-    @classmethod
-    def of(cls, given: MutableMapping[str, Any] | Path | str | None) -> MutableMapping[str, Any] | None:
-        """A folder's name as a mapping of its results; a mapping or None unchanged."""
-        return cls(given) if isinstance(given, (Path, str)) else given
-
-    def __getitem__(self, name: str) -> Any:
-        path = self._path(name)
-        try:
-            return _with_nan(orjson.loads(path.read_bytes()))
-        except FileNotFoundError:
-            raise KeyError(name) from None
-        except orjson.JSONDecodeError as error:
-            raise RankwellError(f"{path}: expected a result as JSON, found something else: {error}") from error
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        with atomic_write(self._path(name)) as file:
-            file.write(orjson.dumps(value))
-
-    def __delitem__(self, name: str) -> None:
-        try:
-            self._path(name).unlink()
-        except FileNotFoundError:
-            raise KeyError(name) from None
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._path(name).is_file()
-
-    def __iter__(self) -> Iterator[str]:
-        return (path.stem for path in sorted(self.folder.glob("*.json")))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def _path(self, name: str) -> Path:
-        return self.folder / f"{name}.json"
-
-
-def _with_nan(value: Any) -> Any:
-    """The value with NaN restored, which JSON lacks."""
-    if value is None:
-        return math.nan
-    if isinstance(value, dict):
-        return {name: _with_nan(part) for name, part in value.items()}
-    return [_with_nan(part) for part in value] if isinstance(value, list) else value
-
-
 @dataclass(frozen=True)
 class Trial:
     """The value of a setting: over all queries, and on both sides of every fold."""
@@ -225,12 +181,14 @@ class Choice:
     held_out: float
 
 
-@dataclass(frozen=True)
-class Tuning:
+@dataclass(frozen=True, repr=False)
+class Tuning(Shown):
     """The outcome: `best` is the setting to use; `cross_validated` estimates its value on new queries.
 
     `best.value` was measured on the queries that selected it and is too high; the cross-validated value was not: it is
     the mean over folds, weighted by their numbers of queries, of the selected setting's value on the held-out queries.
+
+    >>> tune(BM25(index), {"b": [0.4, 0.75]}, queries, judgments, folds=2).best.setting
     """
 
     measure: Measure
@@ -241,6 +199,10 @@ class Tuning:
     cross_validated: float
     held_out: dict[str, float]  # every query's value under the setting that was selected without it
     untuned: Trial | None = None
+
+    def __repr__(self) -> str:
+        best = ", ".join(f"{name}={value}" for name, value in self.best.setting.items())
+        return f"Tuning({self.measure}, {len(self.trials)} settings, best {best}, expect {self.cross_validated:.4f})"
 
     def difference(self) -> PairedDifference:
         """The held-out queries under the settings selected without them, minus the same queries untuned."""
@@ -280,8 +242,10 @@ def tune(
     pipeline). `queries` may be a run, where a re-ranker is tuned. Only queries with judgments count. Of equal settings
     the first in the grid wins. `untuned`: a setting to compare with, `{}` for the stage as it is. `cache`: a folder or
     mapping that stores the measurements, so that an interrupted search can continue.
+
+    >>> tune(BM25(index), {"k1": [0.9, 1.2], "b": [0.4, 0.75]}, queries, judgments, folds=2).best.setting
     """
-    measured = parse_measure(measure)
+    measured, judgments = parse_measure(measure), as_judgments(judgments)
     run, known = _judged(queries, judgments)
     parts = split(known, folds, seed)
     make = factory_of(stage)

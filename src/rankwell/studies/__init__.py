@@ -5,7 +5,8 @@ from __future__ import annotations
 from rankwell.studies.file.errors import unknown
 from rankwell.studies.file.reading import read_study, study_schema
 from rankwell.studies.plan.cells import Cell, CellStore
-from rankwell.studies.plan.cost import Estimate
+from rankwell.studies.plan.collections import CollectionFinder
+from rankwell.studies.plan.cost import Estimate, costs, duration
 from rankwell.studies.plan.plan import data_folder
 from rankwell.studies.report.describing import described, described_cell, differences, progress_of, remarks
 from rankwell.studies.report.report import advices, is_reported, read_numbers, write_report
@@ -16,15 +17,18 @@ from rankwell.studies.shipped_studies import find_study, shipped_studies
 __all__ = [
     "Cell",
     "CellStore",
+    "CollectionFinder",
     "Estimate",
     "Machine",
     "RunSettings",
     "StudyFolder",
     "advices",
+    "costs",
     "data_folder",
     "described",
     "described_cell",
     "differences",
+    "duration",
     "find_study",
     "is_reported",
     "progress_of",

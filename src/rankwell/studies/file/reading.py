@@ -16,11 +16,12 @@ from rankwell.studies.file.errors import EntryError, KeyPath, KeyPositions, Line
 from rankwell.studies.file.study import CollectionEntry, Row, Study, TableEntry
 from rankwell.studies.recipes import RECIPES, Recipe, recipe_of
 from rankwell.studies.steps import STEPS, Chain, LineKind, chain_of
+from rankwell.studies.steps.kinds import RERANKERS, cut_before_reranking
 
 SYNTAX = re.compile(r"(?P<message>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
 NAME = re.compile(r"[\w-]+")
 NONE = "none"
-RERANK = ("cross-encoder", "random", "interpolate")
+EVERY = "*"  # all rows, or all collections
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,9 @@ class ExperimentFile:
         """The same study within a budget that it names."""
         if budget is not None and budget not in self.study.budget:
             raise StudyError(self.path, unknown("a budget", budget, self.study.budget))
-        return replace(self, budget=budget)
+        sources = self.study.budget[budget].sources if budget else {}
+        entries = tuple(replace(one, source=sources.get(one.name, one.source)) for one in self.study.collection)
+        return replace(self, budget=budget, study=replace(self.study, collection=entries))
 
     def rows(self, table: TableEntry) -> list[Row]:
         """The rows of a table for all values of the variables."""
@@ -87,6 +90,30 @@ class ExperimentFile:
         except LineError as error:
             path = ("table", self.study.table.index(table), "rows", row.written)
             raise self.line_error(error, path, row.line) from error
+
+    def warnings(self) -> list[str]:
+        """What may mislead in the study's tables, a sentence each."""
+        return [f"{table.title}: {said}" for table in self.study.table for said in self.cut_rows(table)]
+
+    def cut_rows(self, table: TableEntry) -> list[str]:
+        """Warnings about rows that lose what `top N` cuts off, and measures that look deeper than N.
+
+        The table of the kind depths has none: the run before re-ranking is cut there as well.
+        """
+        if table.kind == records.DEPTHS:
+            return []
+        depths = {str(of): of.depth for of in (parse_measure(records.measure_on(m, 1)) for m in table.measures)}
+        cuts: dict[int, list[str]] = {}
+        for row in self.rows(table):
+            cut = cut_before_reranking(self.chain(table, row))
+            cuts.setdefault(cut or 0, []).extend([row.name] if cut else [])
+        return [
+            f"{', '.join(rows)}: top {cut} throws away what stands below before it is re-ranked, and "
+            f"{', '.join(deeper)} {'looks' if len(deeper) == 1 else 'look'} deeper; depth={cut} in the step that "
+            "re-ranks keeps it"
+            for cut, rows in sorted(cuts.items())
+            if rows and (deeper := [name for name, depth in depths.items() if depth is None or depth > cut])
+        ]
 
     def line_error(self, error: LineError, path: KeyPath, line: str) -> StudyError:
         """The error with its place in the file, exact where the line is written there literally."""
@@ -141,7 +168,11 @@ def parse_study(text: str, path: str = "study", name: str = "study") -> Experime
 
 
 def _check_budgets(study: Study) -> None:
+    known = [entry.name for entry in study.collection]
     for name, budget in study.budget.items():
+        for collection in budget.sources:
+            if collection not in known:
+                raise EntryError(unknown("a collection", collection, known), ("budget", name, "sources", collection))
         for variable in budget.vary:
             if variable not in study.vary:
                 path = ("budget", name, "vary", variable)
@@ -199,10 +230,7 @@ def _check_tables(file: ExperimentFile) -> None:
         path: KeyPath = ("table", place)
         if not NAME.fullmatch(table.name):
             raise EntryError("expected letters, digits, - and _", (*path, "name"))
-        for number, name in enumerate(table.collections):
-            if name not in known:
-                wrong = unknown("a collection that is no stand-in", name, known)
-                raise EntryError(wrong, (*path, "collections", number))
+        _check_named(table, known, path)
         _check_measures(table, path)
         if table.kind == records.CHOSEN:
             others = [other for other in study.table if other.kind == records.COMPARISON]
@@ -214,8 +242,15 @@ def _check_tables(file: ExperimentFile) -> None:
         _check_rows(file, table, path)
 
 
+def _check_named(table: TableEntry, known: Sequence[str], path: KeyPath) -> None:
+    for key, names in (("collections", table.collections), ("average", table.average)):
+        for number, name in enumerate(names):
+            if name not in known and (key, name) != ("average", EVERY):
+                raise EntryError(unknown("a collection that is no stand-in", name, known), (*path, key, number))
+
+
 def _check_measures(table: TableEntry, path: KeyPath) -> None:
-    if not table.measures and table.kind not in (records.GRADES, records.CHOSEN, *records.OF_DATA):
+    if not table.measures and table.kind not in (*records.UNMEASURED, *records.OF_DATA):
         raise EntryError('expected a key "measures" with one measure or more, found none', path)
     for number, measure in enumerate(table.measures):
         try:
@@ -226,6 +261,8 @@ def _check_measures(table: TableEntry, path: KeyPath) -> None:
         raise EntryError('expected a key "depths", because the table is of the kind depths, found none', path)
     if table.columns == "collections" and (len(table.measures) != 1 or table.kind != records.COMPARISON):
         raise EntryError('expected one measure where the columns are "collections"', (*path, "measures"))
+    if table.average and table.columns != "collections":
+        raise EntryError('expected columns = "collections" in a table with an average', (*path, "average"))
 
 
 def _check_rows(file: ExperimentFile, table: TableEntry, path: KeyPath) -> None:
@@ -254,7 +291,7 @@ def _check_chains(file: ExperimentFile, table: TableEntry, rows: Sequence[Row], 
     """Check that lines can be parsed, and fit the kind of the table."""
     for row in rows:
         chain = file.chain(table, row)
-        if table.kind == records.DEPTHS and not any(step.kind in RERANK for step in chain[1:]):
+        if table.kind == records.DEPTHS and not any(step.kind in RERANKERS for step in chain[1:]):
             raise EntryError("expected a line that re-ranks, because the table is of the kind depths", at)
         if table.x is not None:
             try:

@@ -13,6 +13,7 @@ from typing import Any, NewType, get_args, get_origin, get_type_hints
 from rankwell.core.errors import shown
 from rankwell.evaluation import parse_measure
 from rankwell.evaluation.evaluation import POLICIES
+from rankwell.evaluation.judged import OWN
 from rankwell.evaluation.significance import CORRECTIONS, MARKS, TESTS
 from rankwell.studies.file.errors import EntryError, KeyPath, unknown
 
@@ -115,9 +116,11 @@ def _schema(hint: Any, declared: Any) -> dict[str, Any]:
 
 
 ORIGINAL, SPARSE, LIBERAL, STRICT, GRADED = LABEL_SETS = ("original", "sparse", "liberal", "strict", "graded")
-COMPARISON, DEPTHS, GRADES, FRONTIER, CHOSEN, LABELS, LABEL_TESTS, ASSESSORS, PAIRS = TABLE_KINDS = (
+COMPARISON, DEPTHS, GRADES, FRONTIER, CHOSEN, LABELS, LABEL_TESTS, ASSESSORS, PAIRS, CURVES, SCORES = TABLE_KINDS = (
     "comparison", "depths", "grades", "frontier", "chosen", "labels", "label-tests", "assessors", "pairs",
+    "curves", "scores",
 )  # fmt: skip
+UNMEASURED = (GRADES, CHOSEN, CURVES, SCORES)  # tables that need no measure
 OF_DATA = (LABELS, ASSESSORS, PAIRS)  # tables about collections, without rankings
 ANY = "any"
 ALL, VALIDATION, TEST = PARTS = ("all", "validation", "test")
@@ -141,17 +144,20 @@ class CollectionEntry:
     held_back: float = key("without these: the share of queries that are trained on and not measured", 0.0)
     measured: bool = key("false: no table is made of it, models are trained on it: labelled(from='NAME')", True)
     whole: bool = key("no budget takes documents away, because a stored run needs them", False)
+    own: str = key("documents of their query's own id; auto: drop if queries are documents", "auto", choices=OWN)
     about: str = key("what a reader should know of it", "")
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits that make a study smaller."""
+    """A version of a study: limits that make it smaller, or data and models that make it as large as its paper."""
 
     queries: int | None = key("at most so many judged queries of each collection, drawn by the seed", None, least=1)
     documents: int | None = key("at most so many documents: the judged ones, then others by the seed", None, least=1)
     training: int | None = key("train on at most so many queries, drawn by the seed", None, least=1)
-    vary: Mapping[str, tuple[Variable, ...]] = key("shorter lists of what varies", {})
+    vary: Mapping[str, tuple[Variable, ...]] = key("other lists of what varies", {})
+    sources: Mapping[str, str] = key("other sources of collections: name = source", {})
+    about: str = key("what it is for, and what it needs", "")
 
 
 @dataclass(frozen=True)
@@ -175,7 +181,8 @@ class TableEntry:
     depths: tuple[int, ...] = key("how deep to re-rank (kind depths)", (), least=1)
     depth: int = key("how deep to look (kind grades)", 10, least=1)
     x: str | None = key("draw the measures over this variable", None)
-    speed: bool = key("add pairs, seconds, pairs a second, parameters and megabytes", False)
+    speed: bool = key("add pairs, seconds, pairs a second, queries a minute, parameters and megabytes", False)
+    average: tuple[str, ...] = key('add the mean over these collections, or ["*"]: all (columns = "collections")', ())
     share: bool = key("add the share of the baseline's first measure, and how many times as fast a row is", False)
     published: Mapping[str, Mapping[str, float]] = key("row = {column = figure}, from a publication", {})
     published_on: str = key("the data of the published figures", "")
@@ -202,7 +209,7 @@ class Study:
     vary: Mapping[str, tuple[Variable, ...]] = key("name = values; $name stands for each", {})
     pipelines: Mapping[str, str] = key("names that lines may begin with", {})
     models: Mapping[str, str] = key("models that the study trains: name = pairs | training", {})
-    budget: Mapping[str, Budget] = key("smaller versions of the study, by name", {})
+    budget: Mapping[str, Budget] = key("other versions of the study, by name: small, night, paper", {})
 
 
 def measure_on(name: str, documents: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import orjson
 
 from rankwell import __version__
-from rankwell.core import RankwellError, atomic_write, fingerprint, sync_folder
+from rankwell.core import RankwellError, atomic_write, fingerprint, make_folder, sync_folder
 
 VERSION = 1  # raise this when cells of the same configuration give a different result
 RECORD = "cell.json"
@@ -87,7 +87,8 @@ class CellStore:
     def records(self) -> Iterator[dict[str, Any]]:
         """The records of all finished cells."""
         for file in sorted(self.folder.glob(f"*/{RECORD}")):
-            yield self.record(file.parent.name)
+            if not file.parent.name.endswith(PART):  # interrupted before it was moved into place
+                yield self.record(file.parent.name)
 
     def find(self, beginning: str) -> dict[str, Any]:
         """The record of the one finished cell whose key begins like this."""
@@ -102,7 +103,7 @@ class CellStore:
         place = self.path(cell.key)
         part = place.with_name(place.name + PART)
         shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
+        make_folder(part)
         begun = time.perf_counter()
         try:
             result = cell.job.work(self, part, threads)

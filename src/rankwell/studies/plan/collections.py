@@ -14,12 +14,13 @@ import orjson
 
 from rankwell import __version__
 from rankwell.collections import Collection, Reading, open_collection
+from rankwell.collections.collection import IRDS
 from rankwell.core import SILENT, Document, Judgments, Progress, Queries, RankwellError, atomic_write, fingerprint
 from rankwell.judging.grades import Grades, gather
 from rankwell.judging.labels import LabelRules, Labels, make_labels, thresholds_of
 from rankwell.studies.file.study import ANY, GRADED, LIBERAL, ORIGINAL, SPARSE, STRICT, CollectionEntry, Study
 
-ELSEWHERE = ("rankwell:", "irds:")  # sources that are not folders
+ELSEWHERE = ("rankwell:", IRDS)  # sources that are not folders
 AND = "+"  # separator of splits that are combined
 MOST_FILES = 10_000  # a larger folder is fingerprinted anew each time
 
@@ -250,6 +251,10 @@ class CollectionFinder:
         if existing is None and entry.name in self.given:
             raise RankwellError(f"--collection {entry.name}: expected a folder or file, found nothing at {source}")
         return None if existing is None else str(existing.resolve())
+
+    def is_fetched(self, entry: CollectionEntry) -> bool:
+        """Whether a collection comes from ir_datasets, which fetches what is not here yet."""
+        return self.given.get(entry.name, entry.source).startswith(IRDS)
 
     def facts(self, entry: CollectionEntry, source: str) -> Facts:
         """The facts of a collection, from the cache as long as its files have not changed."""

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from rankwell.core import Template
+from rankwell.core import RankwellError, Template
 from rankwell.models.base import TextEncoder
 from rankwell.models.cross_encoder.ranking import load_scorer
 from rankwell.models.learning.settings import USUAL_TOKENS
+from rankwell.studies.file.reading import NONE, ExperimentFile
 from rankwell.studies.plan.cells import Cell, CellStore
-from rankwell.studies.plan.collections import Chosen
-from rankwell.studies.plan.plan import Plan
+from rankwell.studies.plan.collections import Chosen, CollectionFinder
+from rankwell.studies.plan.plan import Plan, make_plan
 from rankwell.studies.recipes.recipe import DISTIL, DOCUMENTS, HARD, INSIDE, UNLABELLED, DataStep
 from rankwell.studies.recipes.training import TrainJob
 from rankwell.studies.run.jobs import IndexJob, LatencyJob, RunJob, VectorsJob
 from rankwell.studies.steps import Step, chain_of, model_of
-from rankwell.studies.steps.kinds import BI_ENCODER, CROSS_ENCODER, CUT, JUDGED
+from rankwell.studies.steps.kinds import BI_ENCODER, CROSS_ENCODER, CUT, JUDGED, MODELLED, depth_of
 from rankwell.training.labelled import ALL, Negatives
 
 MUCH_SECONDS = 15 * 60
 MUCH_BYTES = 2 << 30
+WHOLE = "the study as its file has it"
 OTHER_SECONDS = 1.0  # an index, BM25 over some queries: too fast to count
 PROBES = 16  # texts for timing a model
 TRAINED_PAIRS = 10.0  # pairs per second, of a small model on few cores
@@ -76,6 +78,42 @@ class Estimate:
         done = f" ({self.finished:,} more are finished)" if self.finished else ""
         disk = f"{self.bytes / 1e6:,.0f} MB" if self.bytes >= 1e6 else "less than 1 MB"  # noqa: PLR2004 -- a megabyte
         return [*lines, f"{self.cells:,} cells to do{done}: about {duration(self.seconds)}, {disk} of disk"]
+
+
+@dataclass(frozen=True)
+class BudgetCost:
+    """What one version of a study would take here; `why` says why it cannot be run."""
+
+    budget: str
+    about: str
+    estimate: Estimate | None = None
+    left_out: int = 0  # rows that cannot be run here
+    reasons: tuple[str, ...] = ()  # why not
+    missing: tuple[str, ...] = ()  # collections
+    why: str = ""
+
+
+def costs(
+    file: ExperimentFile, finder: CollectionFinder, store: CellStore, threads: int, *, fetch: bool = False
+) -> Iterator[BudgetCost]:
+    """The cost of each budget of a study, and of the study itself, which has none.
+
+    Collections of ir_datasets must be fetched to be counted; without `fetch` a budget that names some has no figures.
+    """
+    for name in (*file.study.budget, None):
+        within, about = file.within(name), file.study.budget[name].about if name else WHOLE
+        remote = [one.name for one in within.study.collection if finder.is_fetched(one)]
+        if remote and not fetch:
+            yield BudgetCost(name or NONE, about, why=f"must be fetched to be counted (--fetch): {', '.join(remote)}")
+            continue
+        try:
+            plan = make_plan(within, finder)
+            work = estimate(plan, store, threads)
+        except RankwellError as error:
+            yield BudgetCost(name or NONE, about, why=str(error))
+            continue
+        reasons = tuple(dict.fromkeys(left.why for left in plan.left_out))
+        yield BudgetCost(name or NONE, about, work, len(plan.left_out), reasons, tuple(plan.missing))
 
 
 def duration(seconds: float) -> str:
@@ -174,7 +212,10 @@ def _amount(cell: Cell, chosen: Chosen) -> int:
     """Number of pairs or texts: an upper bound, because a query may find fewer documents."""
     job = cell.job
     if isinstance(job, LatencyJob):
-        return job.queries * next((step["k"] for step in job.chain if step.kind == CUT), DEEPEST)
+        depths = [
+            step["k"] if step.kind == CUT else depth_of(step) for step in job.chain if step.kind in (CUT, *MODELLED)
+        ]
+        return job.queries * min(filter(None, depths), default=DEEPEST)
     if not isinstance(job, RunJob):
         return chosen.indexed
     passages = PASSAGES if job.step.settings.get("passages") else 1

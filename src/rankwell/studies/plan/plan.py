@@ -14,19 +14,20 @@ from rankwell.core import RankwellError, fingerprint, fingerprint_file
 from rankwell.models.base import find_model
 from rankwell.models.base.catalogue import kind_of, task_of
 from rankwell.models.base.folder import ModelFolder, read_weights
+from rankwell.models.base.onnx_file import load_graph
 from rankwell.models.families import record_of
 from rankwell.models.linear.ranking import WEIGHTS as LINEAR_WEIGHTS
 from rankwell.models.linear.ranking import is_linear
 from rankwell.studies.file.errors import KeyPositions, StudyError, meant
 from rankwell.studies.file.reading import ExperimentFile
-from rankwell.studies.file.study import FRONTIER, OF_DATA, Budget, Row, TableEntry
+from rankwell.studies.file.study import COMPARISON, FRONTIER, OF_DATA, Budget, Row, TableEntry
 from rankwell.studies.plan.cells import Cell
 from rankwell.studies.plan.collections import Chosen, CollectionFinder, choose
 from rankwell.studies.recipes.recipe import FROM, Recipe, check_apart, check_queries, check_recipe
 from rankwell.studies.recipes.training import Source, TrainJob
 from rankwell.studies.run.jobs import DATA_JOBS, CellRun, IndexJob, JobContext, LatencyJob, RunJob, VectorsJob
 from rankwell.studies.steps import STEPS, Chain, ModelUse, Step, all_steps, model_of, written
-from rankwell.studies.steps.kinds import CROSS_ENCODER, CUT, STORED, VECTORS, fingerprint_of_run
+from rankwell.studies.steps.kinds import CROSS_ENCODER, CUT, NULL, STORED, VECTORS, control_of, fingerprint_of_run
 
 WEIGHTS = (".onnx", ".safetensors", ".bin", ".data")
 SETTINGS = (".json", ".txt", ".toml")
@@ -71,10 +72,8 @@ def size_of_model(folder: Path, precision: str | None = None) -> ModelSize:
     _, file = model_folder.choose(precision)
     weights = file or model_folder.torch_weights or next(iter(model_folder.onnx_files.values()))
     if weights.suffix == ".onnx":
-        import onnx
-
         # The graph's initial tensors, including scales and zero points of an int8 model.
-        model = onnx.load(str(weights), load_external_data=False)
+        model = load_graph(weights, external=False)
         count = sum(math.prod(tensor.dims) for tensor in model.graph.initializer)
     else:
         count = sum(int(tensor.size) for tensor in read_weights(weights).values())  # memory-mapped, not read
@@ -96,6 +95,7 @@ class PlannedRow:
     run: CellRun
     before: CellRun | None = None
     latency: str | None = None
+    control: bool = False  # re-ranks nothing; the plan adds it
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,8 @@ def make_plan(file: ExperimentFile, finder: CollectionFinder) -> Plan:
                 _plan_description(planner, table)
             for row in file.rows(table):
                 _plan_row(planner, table, row)
+            if table.kind in (COMPARISON, FRONTIER):
+                _plan_controls(planner, table)
     if not plan.rows and not plan.described:
         why = f": {plan.left_out[0].why}" if plan.left_out else ""
         raise StudyError(file.path, f"expected rows that can be run here, found none{why}")
@@ -196,6 +198,30 @@ def _plan_row(planner: Planner, table: TableEntry, row: Row) -> None:
     run, before = planner.run(chain)
     latency = planner.latency(chain) if table.kind == FRONTIER else None
     plan.rows.append(PlannedRow(table.name, row, chosen, chain, run, before, latency))
+
+
+CONTROL = "control: re-ranks nothing"
+
+
+def _plan_controls(planner: Planner, table: TableEntry) -> None:
+    """A row that re-ranks nothing for each run that the table's models re-rank; it must score what that run scores.
+
+    Of several depths the shallowest is taken. A table that has such a row of its own gets no other.
+    """
+    own = [row for row in planner.plan.rows if row.table == table.name and row.collection is planner.chosen]
+    if any(step.kind == NULL for row in own for step in row.chain):
+        return
+    controls: dict[str, Chain] = {}
+    for row in own:
+        chain = control_of(row.chain)
+        if chain is not None:
+            before = written(chain[:-1])
+            controls[before] = min(chain, controls.get(before, chain), key=lambda of: of[-1]["depth"] or math.inf)
+    for before, chain in controls.items():
+        name = CONTROL if len(controls) == 1 else f"{CONTROL} of {before}"
+        run, given = planner.run(chain)
+        control = Row(name, written(chain))
+        planner.plan.rows.append(PlannedRow(table.name, control, planner.chosen, chain, run, given, control=True))
 
 
 @dataclass

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,7 @@ def validation_pairs(chosen: Chosen, context: StepContext, place: Path, *, parts
 
 ROOM = "training"  # beside the cells, so that an interruption does not lose it
 MODEL = "model"
+METRICS = "metrics.jsonl"  # losses and measures by step, beside the model
 
 
 def train(recipe: Recipe, data: Pairs | Path, validation: Pairs | None, run: Path, threads: int) -> None:
@@ -125,28 +127,48 @@ def train(recipe: Recipe, data: Pairs | Path, validation: Pairs | None, run: Pat
 
     An interrupted training is continued, and a finished one is left as it is.
     """
-    folder, given, settings = RunFolder(run), recipe.settings, recipe.training_settings(threads)
+    folder, settings = RunFolder(run), recipe.training_settings(threads)
     if folder.finished or (folder.model.is_dir() and not (run / CONFIGURATION).is_file()):  # no run: linear, vocabulary
         return
-    if isinstance(data, Path):
-        _train_on_documents(recipe, data, folder, settings)
-    elif recipe.training == recipes.DISTIL:
-        resume: dict[str, Any] = {"resume": True, "quiet": True}
-        distil(given["teacher"], given["student"], data, run, settings=settings, validation=validation, **resume)
-    else:
-        TRAINABLE[recipes.FAMILIES[recipe.training]].train(data, run, given.get("start"), settings, validation)
+    TRAINERS[recipe.training](recipe, data, validation, folder, settings)
 
 
-def _train_on_documents(recipe: Recipe, documents: Path, folder: Any, settings: Any) -> None:
-    start = recipe.settings["start"]
-    if recipe.training == recipes.VOCABULARY:
-        given = open_collection(documents).documents()
-        words = count_collection(given, start, held_out=settings.held_out, seed=settings.seed)
-        extend_vocabulary(words, start, folder.model, words=settings.words, at_least=settings.at_least)
-    elif (folder.path / CONFIGURATION).is_file():
+def _train_family(recipe: Recipe, pairs: Any, validation: Pairs | None, folder: RunFolder, settings: Any) -> None:
+    family = TRAINABLE[recipes.FAMILIES[recipe.training]]
+    family.train(pairs, folder.path, recipe.settings.get("start"), settings, validation)
+
+
+def _distil(recipe: Recipe, pairs: Any, validation: Pairs | None, folder: RunFolder, settings: Any) -> None:
+    teacher, student = recipe.settings["teacher"], recipe.settings["student"]
+    resume: dict[str, Any] = {"resume": True, "quiet": True}
+    distil(teacher, student, pairs, folder.path, settings=settings, validation=validation, **resume)
+
+
+def _train_mlm(recipe: Recipe, documents: Any, _validation: Pairs | None, folder: RunFolder, settings: Any) -> None:
+    if (folder.path / CONFIGURATION).is_file():
         resume_mlm(folder, quiet=True)
     else:
-        train_mlm(documents, start, folder.path, settings, quiet=True)
+        train_mlm(documents, recipe.settings["start"], folder.path, settings, quiet=True)
+
+
+def _extend_vocabulary(
+    recipe: Recipe, documents: Any, _validation: Pairs | None, folder: RunFolder, settings: Any
+) -> None:
+    start = recipe.settings["start"]
+    given = open_collection(documents).documents()
+    words = count_collection(given, start, held_out=settings.held_out, seed=settings.seed)
+    extend_vocabulary(words, start, folder.model, words=settings.words, at_least=settings.at_least)
+
+
+# How each kind of recipe trains: the recipe, its pairs or documents, validation pairs, the run's folder, the settings.
+TRAINERS: Mapping[str, Callable[[Recipe, Any, Pairs | None, RunFolder, Any], None]] = MappingProxyType(
+    {
+        **dict.fromkeys(recipes.FAMILIES, _train_family),
+        recipes.DISTIL: _distil,
+        recipes.MLM: _train_mlm,
+        recipes.VOCABULARY: _extend_vocabulary,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -199,6 +221,7 @@ class TrainJob:
         settings = {**self.recipe.settings, **{name: place for name, place in named.items() if place}}
         train(replace(self.recipe, settings=settings), data, validation, run, _threads(run, threads))
         shutil.copytree(run / MODEL, folder / MODEL)
+        RunFolder(run).metrics.copy_to(folder / METRICS)
         shutil.rmtree(room)
         return facts
 

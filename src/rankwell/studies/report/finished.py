@@ -11,7 +11,8 @@ from typing import Any
 
 from rankwell.core import Judgments, RankwellError, Run
 from rankwell.evaluation import Comparison, compare
-from rankwell.evaluation.significance import PairedTest, mark, paired_test
+from rankwell.evaluation.judged import leave_out_own
+from rankwell.evaluation.significance import PairedTest, mark, seeded_test
 from rankwell.models.base import find_model
 from rankwell.report.pictures import Picture
 from rankwell.studies.file.reading import NONE
@@ -115,7 +116,8 @@ def part_of(chosen: Chosen, judgments: Judgments, part: str) -> Judgments:
 
 
 SIZE = ("M parameters", "MB")
-SPEED = ("pairs", "pairs/s", "seconds", *SIZE)
+QUERIES_A_MINUTE = "queries/min"
+SPEED = ("pairs", "pairs/s", "seconds", QUERIES_A_MINUTE, *SIZE)
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,7 @@ class FinishedStudy:
 
     def test(self) -> PairedTest:
         """The paired test of the study."""
-        drawn = {} if self.study.test == "t" else {"seed": self.study.seed}
-        return paired_test(self.study.test, **drawn)
+        return seeded_test(self.study.test, self.study.seed)
 
     def judgments(self, row: PlannedRow, part: str = "all") -> Judgments:
         """The judgments of a row's collection, or of a part of its queries."""
@@ -149,18 +150,31 @@ class FinishedStudy:
     def compared(self, table: TableEntry, rows: Sequence[PlannedRow]) -> Comparison:
         """Compare the rows of one collection by the table's measures; the first is the baseline."""
         judgments = self.judgments(rows[0], table.part)
-        return compare(
+        runs, note = self.without_own(rows[0], judgments, self._read(rows, judgments))
+        compared = compare(
             judgments,
-            self.runs(rows, judgments),
+            runs,
             [self.measure(name, rows[0]) for name in table.measures],
             test=self.test(),
             correction=self.study.correction,
             unjudged=table.unjudged,
+            controls=[row.row.name for row in rows if row.control],
         )
+        return replace(compared, notes=note)
 
     def runs(self, rows: Sequence[PlannedRow], judgments: Judgments) -> dict[str, Run]:
-        """The runs of rows by their names."""
+        """The runs of rows by their names, without documents that are queries themselves."""
+        return self.without_own(rows[0], judgments, self._read(rows, judgments))[0]
+
+    def _read(self, rows: Sequence[PlannedRow], judgments: Judgments) -> dict[str, Run]:
         return {row.row.name: self.run(row.run, judgments) for row in rows}
+
+    def without_own(
+        self, row: PlannedRow, judgments: Judgments, runs: Mapping[str, Run]
+    ) -> tuple[dict[str, Run], tuple[str, ...]]:
+        """Runs on a row's collection without documents of their query's own id, and a note where some are left out."""
+        kept, said = leave_out_own(judgments, runs, row.collection.entry.own)
+        return kept, (f'{said} (own = "keep" at the collection keeps them)',) if said else ()
 
     def run(self, run: CellRun, judgments: Judgments) -> Run:
         """A run with exactly the judged queries: a run file lacks queries without a document."""
@@ -176,6 +190,11 @@ class FinishedStudy:
             groups += [(chosen, rows)] if rows else []
         return groups
 
+    def notes(self, table: TableEntry, chosen: Chosen) -> list[str]:
+        """Notes on the collection, on rows that lose what is cut off, and on rows that could not be run."""
+        about = [f"{chosen.name}: {chosen.entry.about}"] if chosen.entry.about else []
+        return [*about, *self.plan.file.cut_rows(table), *self.left_out(table, chosen)]
+
     def left_out(self, table: TableEntry, chosen: Chosen) -> list[str]:
         """Notes on rows that could not be run, one for each reason."""
         reasons: dict[str, list[str]] = {}
@@ -185,9 +204,9 @@ class FinishedStudy:
         return [f"left out on {chosen.name}: {', '.join(rows)} ({why})" for why, rows in reasons.items()]
 
     def in_order(self, table: TableEntry, rows: Sequence[ResultRow]) -> tuple[ResultRow, ...]:
-        """The rows in the order of the file; unchanged for a table without rows in the file."""
+        """The rows in the order of the file, then the controls; unchanged for a table without rows in the file."""
         places = {row.name: place for place, row in enumerate(self.plan.file.rows(table))}
-        return tuple(sorted(rows, key=lambda row: places.get(row.name, 0)))
+        return tuple(sorted(rows, key=lambda row: places.get(row.name, len(places))))
 
     def figure(self, compared: Comparison, row: PlannedRow, measure: str, table: TableEntry | None = None) -> Figure:
         """A row's mean by a measure with its interval; of a table also its difference to the baseline."""
@@ -201,7 +220,7 @@ class FinishedStudy:
         return replace(figure, difference=difference.found.mean, p=p, mark=mark(self.study.marks).of(p))
 
     def speed(self, row: PlannedRow) -> dict[str, Figure]:
-        """Number of pairs of the last step, pairs per second, seconds, and size of the models."""
+        """Number of pairs of the last step, pairs per second, seconds, queries per minute, and size of the models."""
         record, cell = self.store.record(row.run.key), row.run.key[:SHORT]
         pairs, speed = record.get("pairs"), record.get("pairs_per_second")
         if pairs is None:
@@ -210,6 +229,9 @@ class FinishedStudy:
             figures = {"pairs": Figure(pairs, cell, digits=0)}
             if speed:
                 figures |= {"pairs/s": Figure(speed, cell, digits=1), "seconds": Figure(pairs / speed, cell, digits=1)}
+        seconds, queries = figures.get("seconds"), record.get("queries")
+        if seconds is not None and seconds.value > 0 and queries and not row.control:
+            figures[QUERIES_A_MINUTE] = Figure(60 * queries / seconds.value, cell, digits=1)
         return figures | self.size(row)
 
     def size(self, row: PlannedRow) -> dict[str, Figure]:
@@ -229,13 +251,18 @@ class FinishedStudy:
         return {name: Figure(mega, row.run.key[:SHORT], digits=1) for name, mega in zip(SIZE, megas, strict=True)}
 
     def trained_folder(self, row: PlannedRow, name: str) -> Path | None:
-        """The folder of a model that the study trained, from the cells of the row's run."""
+        """The folder of a model that the study trained; None for any other."""
+        cell = self.trained_cell(row, name)
+        return None if cell is None else self.store.path(cell) / MODEL
+
+    def trained_cell(self, row: PlannedRow, name: str) -> str | None:
+        """The cell of a model that the study trained, among the cells of the row's run; None for any other."""
         recipe = self.plan.file.models().get(name)
         wanted = {row.run.key} if recipe is not None else set()
         while wanted:
             cell = self.plan.cells[wanted.pop()]
             if isinstance(cell.job, TrainJob) and cell.job.recipe == recipe:
-                return self.store.path(cell.key) / MODEL
+                return cell.key
             wanted |= set(cell.parents)
         return None
 

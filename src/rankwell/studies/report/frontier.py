@@ -187,18 +187,20 @@ def quality_and_latency(
     """
     compared, measure = study.compared(table, rows), str(parse_measure(table.measures[0]))
     made: list[ResultRow] = []
+    controls: list[ResultRow] = []
     for row in rows:
         cell = row.latency or ""
-        times = study.store.record(cell)["milliseconds"]
         figures = {measure: study.figure(compared, row, measure, table), **study.size(row)}
-        figures |= {name: Figure(times[name.split()[0]], cell[:SHORT], digits=1) for name in LATENCIES}
-        made.append(ResultRow(row.row.name, row.row.line, figures, row.row.values))
+        if not row.control:
+            times = study.store.record(cell)["milliseconds"]
+            figures |= {name: Figure(times[name.split()[0]], cell[:SHORT], digits=1) for name in LATENCIES}
+        (controls if row.control else made).append(ResultRow(row.row.name, row.row.line, figures, row.row.values))
     best = on_frontier({row.name: (row.figures[measure].value, row.figures[P95].value) for row in made})
     notes = [f"on the frontier (nothing is both better and quicker): {', '.join(best)}"]
     content: dict[str, Any] = {
         "columns": (measure, *LATENCIES, *SIZE),
-        "rows": study.in_order(table, made),
-        "notes": [*notes, *compared.warnings(), *study.left_out(table, chosen)],
+        "rows": study.in_order(table, [*made, *controls]),
+        "notes": [*notes, *compared.warnings(), *study.notes(table, chosen)],
         "drawings": (_drawing(made, best, measure),),
     }
     if study.latency is not None:

@@ -9,11 +9,11 @@ from types import MappingProxyType
 
 from rankwell.core import Judgments
 from rankwell.evaluation import Sweep, parse_measure, sweep
-from rankwell.evaluation.comparison import reranked_to
 from rankwell.evaluation.significance import mark
+from rankwell.evaluation.sweeps import reranked_to
 from rankwell.report.pictures import Line, bars, lines
 from rankwell.studies.file import study as file
-from rankwell.studies.file.reading import NONE
+from rankwell.studies.file.reading import EVERY, NONE
 from rankwell.studies.file.study import TableEntry
 from rankwell.studies.plan.cells import SHORT, CellStore
 from rankwell.studies.plan.collections import Chosen
@@ -27,6 +27,8 @@ from rankwell.studies.report.data_tables import (
 )
 from rankwell.studies.report.finished import SPEED, Drawing, Figure, FinishedStudy, ResultRow, ResultTable, result_table
 from rankwell.studies.report.frontier import quality_and_latency
+from rankwell.studies.report.model_tables import curves_table, scores_table
+from rankwell.studies.steps.kinds import control_of, depth_of
 
 DIGITS = 3  # of figures in pictures
 MOST_BARS = 24
@@ -54,7 +56,7 @@ def comparison_table(
         made = [replace(row, figures={**row.figures, **share}) for row, share in zip(made, shares, strict=True)]
         columns += share_columns(first.name)
     ordered = study.in_order(table, made)
-    notes = [*compared.warnings(), *study.left_out(table, chosen)]
+    notes = [*compared.warnings(), *study.notes(table, chosen)]
     drawings: list[Drawing] = []
     if table.x:
         drawings = [_over_x(table.x, ordered, names[0])]
@@ -69,7 +71,7 @@ def comparison_table(
 def _over_x(variable: str, rows: Sequence[ResultRow], measure: str) -> Drawing:
     """The measure over the variable: a line for each combination of the others."""
     points: dict[str, list[tuple[float, Figure]]] = {}
-    for row in rows:
+    for row in (row for row in rows if variable in row.values):  # a control has no value of it
         others = ", ".join(value for name, value in row.values.items() if name != variable)
         points.setdefault(others or measure, []).append((float(row.values[variable]), row.figures[measure]))
     curves = []
@@ -116,13 +118,16 @@ def chosen_tables(study: FinishedStudy, table: TableEntry) -> list[ResultTable]:
 def _chosen(study: FinishedStudy, table: TableEntry, source: TableEntry, rows: list[PlannedRow]) -> ResultTable | None:
     """The table of one collection; None where it has only a baseline."""
     first = 0 if source.baseline == NONE else 1
-    if not rows[first:]:
+    measured = [row for row in rows if not row.control]
+    if not measured[first:]:
         return None
-    best, value, queries = _best(study, source, rows, first)
+    best, value, queries = _best(study, source, measured, first)
+    control = control_of(best.chain) or ()
+    controls = [row for row in rows if row.control and row.chain[:-1] == control[:-1]]
     published = {best.row.name: table.published[PUBLISHED]} if PUBLISHED in table.published else {}
     measures, published = table.measures or source.measures, {**table.published, **published}
     wanted = replace(table, measures=measures, unjudged=source.unjudged, published=published)
-    made = comparison_table(study, wanted, best.collection, [*rows[:first], best])
+    made = comparison_table(study, wanted, best.collection, [*measured[:first], best, *controls])
     note = f"{best.row.name} was chosen by {source.measures[0]}: {value:.4f} on {queries} queries ({source.part})"
     return replace(made, notes=(note, *made.notes))
 
@@ -168,7 +173,7 @@ def depths_table(study: FinishedStudy, table: TableEntry, chosen: Chosen, rows: 
         for name, of in curves.items()
     ]
     columns = tuple(column for name in names for column in (name, f"{name} difference"))
-    notes += study.left_out(table, chosen)
+    notes += study.notes(table, chosen)
     content = {"columns": columns, "rows": tuple(made), "notes": notes, "drawings": tuple(drawings)}
     against = "the run before re-ranking"
     return result_table(table, chosen.name, queries, **content, against=against, corrected=False)
@@ -177,12 +182,16 @@ def depths_table(study: FinishedStudy, table: TableEntry, chosen: Chosen, rows: 
 def _depths(study: FinishedStudy, table: TableEntry, row: PlannedRow, judgments: Judgments) -> Sweep:
     """Points of one curve are not corrected for their number."""
     assert row.before is not None  # noqa: S101 -- the file was checked for a step that re-ranks
-    first, reranked = (study.run(run, judgments) for run in (row.before, row.run))
+    both = {"first": study.run(row.before, judgments), "reranked": study.run(row.run, judgments)}
+    both, note = study.without_own(row, judgments, both)
+    first, reranked = both["first"], both["reranked"]
     longest = max((len(ranking) for _, ranking in first.rankings()), default=1)
+    longest = min([longest, *filter(None, map(depth_of, row.chain))])  # deeper than the re-ranker went is the same
     depths = [depth for depth in table.depths if depth <= longest] or [min(table.depths)]
     runs = {float(depth): reranked_to(first, reranked, depth) for depth in depths}
     test, unjudged = study.test(), table.unjudged
-    return sweep(judgments, first, runs, table.measures, name="depth", test=test, unjudged=unjudged)
+    swept = sweep(judgments, first, runs, table.measures, name="depth", test=test, unjudged=unjudged)
+    return replace(swept, note="; ".join(note) or None)
 
 
 def over_collections(study: FinishedStudy, table: TableEntry) -> list[ResultTable]:
@@ -203,12 +212,34 @@ def over_collections(study: FinishedStudy, table: TableEntry) -> list[ResultTabl
             figures.setdefault(row.row.name, {})[chosen.name] = replace(figure, published=published)
             texts[row.row.name] = row.row.line
         notes += [f"{chosen.name} ({compared.queries} queries): {note}" for note in compared.warnings()]
-        notes += study.left_out(table, chosen)
-    made = [ResultRow(name, texts[name], of_row) for name, of_row in figures.items()]
+        notes += study.notes(table, chosen)
     columns = tuple(chosen.name for chosen, _ in groups)
+    averaged = [chosen for chosen, _ in groups if {EVERY, *chosen.stands_for} & set(table.average)]
+    if len(averaged) > 1:
+        names = [chosen.name for chosen in averaged]
+        wanted = {chosen.name for chosen in study.plan.collections} if EVERY in table.average else set(table.average)
+        whole = all(chosen.is_real for chosen in averaged) and wanted <= set(names)
+        elsewhere = table.published if whole else {}
+        figures = {name: with_average(of_row, names, elsewhere.get(name, {})) for name, of_row in figures.items()}
+        columns = (*columns, AVERAGE)
+        notes.append(f"{AVERAGE}: the mean over {', '.join(names)}, each counted once")
+    made = [ResultRow(name, texts[name], of_row) for name, of_row in figures.items()]
     content = {"columns": columns, "rows": study.in_order(table, made), "notes": notes}
     named = replace(table, title=f"{table.title}: {table.measures[0]}")
-    return [result_table(named, ", ".join(columns), queries, **content)]
+    return [result_table(named, ", ".join(chosen.name for chosen, _ in groups), queries, **content)]
+
+
+AVERAGE = "average"
+
+
+def with_average(
+    figures: Mapping[str, Figure], columns: Sequence[str], published: Mapping[str, float]
+) -> dict[str, Figure]:
+    """A row's figures with their mean over these columns; without it where one is missing."""
+    if any(column not in figures for column in columns):
+        return dict(figures)
+    mean = sum(figures[column].value for column in columns) / len(columns)
+    return {**figures, AVERAGE: Figure(mean, published=published.get(AVERAGE))}
 
 
 Maker = Callable[[FinishedStudy, TableEntry], list[ResultTable]]
@@ -246,5 +277,7 @@ KINDS: Mapping[str, Maker] = MappingProxyType(
         file.LABEL_TESTS: label_tests_tables,
         file.ASSESSORS: assessors_tables,
         file.PAIRS: pairs_tables,
+        file.CURVES: each(curves_table),
+        file.SCORES: each(scores_table),
     }
 )

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from rankwell.core import RankwellError, Template
-from rankwell.core.parameters import Number
+from rankwell.core.parameters import Number, parameters
 from rankwell.models.reranking.passages import Passages
-from rankwell.retrieve import parse_filter, parse_match
+from rankwell.pipelines import RankerOptions, RerankOptions, parse_weights, read_options
+from rankwell.pipelines.file import options_from
+from rankwell.pipelines.options import parse_rm3
+from rankwell.retrieve import RM3, parse_filter, parse_match
 from rankwell.studies.file.errors import LineError, unknown
-from rankwell.studies.file.pipeline_line import TOP, Argument, Call, PipelineLine, parse_line
-from rankwell.studies.steps.kinds import STEPS, ModelUse, model_of, stage_of
+from rankwell.studies.file.pipeline_line import TOP, Argument, Call, PipelineLine, Value, parse_line
+from rankwell.studies.steps.kinds import (
+    CROSS_ENCODER,
+    FEEDBACK,
+    INTERPOLATE,
+    STEPS,
+    WORDS,
+    ModelUse,
+    model_of,
+    stage_of,
+)
 from rankwell.studies.steps.step import Chain, LineKind, Step, StepContext, all_steps, checked, setting
 
 __all__ = [
@@ -25,6 +37,7 @@ __all__ = [
     "StepContext",
     "all_steps",
     "chain_of",
+    "line_of",
     "model_of",
     "stage_of",
     "written",
@@ -34,6 +47,7 @@ __all__ = [
 TEXTS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
     {"document": Template, "passages": Passages.parse, "match": parse_match, "filter": parse_filter}
 )
+FILE = "pipeline"  # a line may begin with a pipeline's file
 WEIGHT = Number(-math.inf, math.inf)
 
 
@@ -51,7 +65,13 @@ class _Lines:
     def chain(self, line: PipelineLine) -> Chain:
         first, *others = line.calls
         is_named = first.name in self.named and first.name not in STEPS
-        steps = [*(self.pipeline(first) if is_named else [self.step(first)]), *map(self.step, others)]
+        if is_named:
+            steps = [*self.pipeline(first)]
+        elif first.name == FILE:
+            steps = [*self.file(first)]
+        else:
+            steps = [self.step(first)]
+        steps += map(self.step, others)
         if not STEPS[steps[0].kind].begins:
             begin = ", ".join(name for name, kind in STEPS.items() if kind.begins)
             raise LineError(f"expected a step that can begin ({begin}), found {steps[0].kind}", first.place)
@@ -71,6 +91,18 @@ class _Lines:
             return _Lines(self.named, (*self.within, name)).chain(parse_line(self.named[name]))
         except LineError as error:
             raise LineError(f"in {name}: {error.message}", place) from error
+
+    def file(self, call: Call) -> Chain:
+        """The steps of a pipeline's file: `pipeline("best.toml")`."""
+        paths = [argument.value for argument in call.arguments if argument.name is None]
+        if len(call.arguments) != 1 or not paths or not isinstance(paths[0], str):
+            raise LineError(f'expected {FILE}("best.toml") with the name of a file, found {call}', call.place)
+        try:
+            return self.chain(line_of(*options_from(read_options(paths[0])), call.place))
+        except LineError:
+            raise
+        except RankwellError as error:
+            raise LineError(str(error), call.place) from error
 
     def step(self, call: Call) -> Step:
         """The step with default values filled in, checked."""
@@ -116,6 +148,35 @@ class _Lines:
         if len(value.calls) == 1 and only is not None and not only.begins:
             return (self.step(value.calls[0]),)
         return self.chain(value)
+
+
+def line_of(first: RankerOptions, second: RerankOptions, place: int = 0) -> PipelineLine:
+    """The options of a pipeline as a line. A search by vectors is refused: a study makes its own vectors."""
+    for name in ("dense", "hybrid", "variants"):
+        if getattr(first, name):
+            expected = "a pipeline by words, because a line names the model of its vectors: fuse(bm25, dense(MODEL))"
+            raise LineError(f"expected {expected}; found {name}", place)
+    if second.relevant is not None:
+        raise LineError("expected a pipeline without a relevant document; found relevant", place)
+
+    def call(name: str, unnamed: Sequence[Value], named: Mapping[str, Any]) -> Call:
+        given = [(None, value) for value in unnamed] + [
+            (key, value) for key, value in named.items() if value is not None
+        ]
+        return Call(name, tuple(Argument(key, value, place) for key, value in given), place)
+
+    def own(step: str, options: RankerOptions | RerankOptions) -> dict[str, Any]:
+        return {name: getattr(options, name) for name in STEPS[step].parameters if name in parameters(type(options))}
+
+    weights = parse_weights(first.weights) or {}
+    calls = [call(WORDS, [], {**own(WORDS, first), "k": second.deep(first.k), **weights})]
+    if first.rm3:
+        calls.append(call(FEEDBACK, [], dict(zip(parameters(RM3), parse_rm3(first.rm3_settings), strict=True))))
+    if second.rerank is not None:
+        model, mixed = call(CROSS_ENCODER, [second.rerank], own(CROSS_ENCODER, second)), second.interpolate
+        calls.append(model if mixed is None else call(INTERPOLATE, [PipelineLine((model,)), mixed], {}))
+        calls.append(call(TOP, [first.k], {}))
+    return PipelineLine(tuple(calls))
 
 
 def written(chain: Chain) -> str:

@@ -18,7 +18,7 @@ from rankwell.models.base.encoders import POOLINGS
 from rankwell.models.explanation import Interpolate
 from rankwell.models.families import reranker, usual_depth
 from rankwell.models.reranking.passages import Passages
-from rankwell.models.reranking.reranker import DEPTH, Reranker, RerankSettings
+from rankwell.models.reranking.reranker import DEPTH, NullReranker, Reranker, RerankSettings
 from rankwell.studies.file.errors import LineError
 from rankwell.studies.file.pipeline_line import TOP
 from rankwell.studies.steps.step import REQUIRED, Chain, Step, StepContext, StepKind, by_name, declared, setting
@@ -26,12 +26,15 @@ from rankwell.studies.steps.step import REQUIRED, Chain, Step, StepContext, Step
 CROSS_ENCODER, BI_ENCODER = "cross-encoder", "bi-encoder"  # what a step uses a model as
 CUT = TOP
 WORDS, FEEDBACK, VECTORS, FUSE, INTERPOLATE, JUDGED = "bm25", "rm3", "dense", "fuse", "interpolate", "judged"
+RANDOM, NULL = "random", "null"
 STORED = RUN, SYSTEM = ("run", "system")  # steps that read a stored run
 COSINE = "cosine"
 FORMS = (COSINE, "sum")
 OF_VECTORS = ("model", "pooling", "layer", "document", "precision")
 OLD_QUERY = MappingProxyType({"query": "query_field"})
 RRF = retrieve.ReciprocalRank.name
+MODELLED = (CROSS_ENCODER, INTERPOLATE)  # steps that re-rank with a model
+RERANKERS = (*MODELLED, RANDOM, NULL)
 EVERYTHING = 1_000_000  # deeper than any run
 FEWEST = 2  # pipelines to fuse
 
@@ -167,6 +170,12 @@ class Known(Stage):
         return self.run
 
 
+def _interpolated(step: Step, first: Run, beside: tuple[Run, ...]) -> Run:
+    """Mix the re-ranked top with the run before; what the cross-encoder did not read stays below."""
+    depth, (reranked,) = step.beside[0][0]["depth"], beside
+    return Interpolate(Known(reranked.top(depth or EVERYTHING)), step["alpha"], depth).apply(first)
+
+
 def _check_interpolation(step: Step) -> None:
     kinds = [within.kind for chain in step.beside for within in chain]
     if kinds != [CROSS_ENCODER]:
@@ -194,7 +203,7 @@ def _fusion(step: Step) -> retrieve.Fusion:
 
 MODEL = "{}: a short name, a folder, a hub id, or a model of this study."
 FILE = by_name(setting("file", "The run's file.", default=REQUIRED))
-ABOUT_DEPTH = "Number of documents to re-rank; the others stay below (default: all, cut with `top`; duo models: 20)."
+ABOUT_DEPTH = "Number of documents to re-rank; the others stay below (default: all; duo models: 20)."
 
 _KINDS = (
     StepKind(
@@ -260,7 +269,7 @@ _KINDS = (
         begins=True,
     ),
     StepKind(
-        "random",
+        RANDOM,
         "documents in random order: of the step before, or of the whole collection",
         by_name(declared(retrieve.RandomRanker, "seed", "k")),
         main=("seed",),
@@ -326,11 +335,40 @@ _KINDS = (
         main=("alpha",),
         check=_check_interpolation,
         stage=lambda step, context, _: Interpolate(_reranker(step.beside[0][0], context), step["alpha"]),
-        combine=lambda step, first, beside: Interpolate(Known(beside[0]), step["alpha"]).apply(first),
+        combine=_interpolated,
+        follows=True,
+    ),
+    StepKind(
+        NULL,
+        "a control: re-rank what came before and change nothing",
+        by_name(setting("depth", "Number of documents to re-rank; the others stay below (default: all).", Whole(1))),
+        main=("depth",),
+        stage=lambda step, _context, _before: NullReranker(step["depth"] or EVERYTHING),
         follows=True,
     ),
 )
 STEPS: Mapping[str, StepKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+
+
+def depth_of(step: Step) -> int | None:
+    """How many documents a step re-ranks; None for all that it gets."""
+    step = step.beside[0][0] if step.kind == INTERPOLATE else step
+    depth: int | None = step.settings.get("depth")
+    return depth
+
+
+def cut_before_reranking(chain: Chain) -> int | None:
+    """The N of a `top N` before a step that re-ranks: what is below is lost; None without."""
+    place = next((place for place, step in enumerate(chain) if place and step.kind in RERANKERS), 0)
+    return min((step["k"] for step in chain[:place] if step.kind == CUT), default=None)
+
+
+def control_of(chain: Chain) -> Chain | None:
+    """The pipeline with a step that changes nothing in place of its first re-ranker; None without a first order."""
+    place = next((place for place, step in enumerate(chain) if step.kind in MODELLED), 0)
+    if not place or chain[0].kind == JUDGED:
+        return None
+    return (*chain[:place], Step(NULL, {"depth": depth_of(chain[place])}))
 
 
 @dataclass(frozen=True)
