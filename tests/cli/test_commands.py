@@ -118,11 +118,62 @@ def test_compare_writes_a_page_and_a_study() -> None:
     assert "second against first" in Path("page.html").read_text()
 
 
-@pytest.mark.parametrize("test", ["t", "randomization", "bootstrap"])
+def test_the_page_of_compare_has_each_query_with_texts_from_a_collection_or_an_index() -> None:
+    Path("texts.jsonl").write_text('{"id": "d1", "text": "Masks stop droplets."}\n{"id": "d9", "text": "A bicycle."}\n')
+    Path("queries.tsv").write_text("q1\tdo masks help\nq2\tsoap\n")
+    Path("groups.txt").write_text("q1 clothes\nq2 cleaning\n")
+    assert rankwell("index", "texts.jsonl", "--out", "texts", "--quiet").returncode == 0
+    given = ("--queries", "queries.tsv", "--groups", "groups.txt", "-m", "nDCG@10")
+    for source in ("texts.jsonl", "texts"):
+        done = rankwell(
+            *("compare", "qrels.txt", "first.trec", "second.trec", *given),
+            *("--collection", source, "--html", "page.html", "--quiet"),
+        )
+        assert done.returncode == 0, done.stderr
+        page = Path("page.html").read_text()
+        assert '["","Masks"," stop droplets."]' in page
+        assert "do masks help" in page
+        assert "clothes" in page
+    wrong = rankwell("compare", "qrels.txt", "first.trec", "second.trec", "--groups", "no.txt", "--html", "page.html")
+    assert wrong.stderr.splitlines()[-1] == "rankwell: no.txt: cannot be read: No such file or directory"
+
+
+@pytest.mark.parametrize("test", ["t", "randomization", "bootstrap", "wilcoxon"])
 def test_compare_takes_every_test(test: str) -> None:
     done = rankwell("compare", "qrels.txt", "first.trec", "second.trec", "--test", test, "--output", "csv")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("measure,run,mean")
+
+
+def test_compare_takes_all_pairs_and_intervals_of_another_kind() -> None:
+    Path("third.trec").write_text("q1 Q0 d2 1 2.0 r\nq2 Q0 d3 1 1.0 r\n")
+    runs = ("first.trec", "second.trec", "third.trec")
+    done = rankwell(
+        "compare", "qrels.txt", *runs, "--all-pairs", "--interval", "bca", "-m", "RR@10", "--output", "json"
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)
+    assert [(row["against"], row["run"]) for row in rows] == [
+        ("first", "second"),
+        ("first", "third"),
+        ("second", "third"),
+    ]
+    assert all(0 <= row["Tukey p"] <= 1 for row in rows)
+    wrong = rankwell("compare", "qrels.txt", *runs, "--interval", "z")
+    assert "interval: expected bca or bootstrap or t" in wrong.stderr
+
+
+def test_compare_writes_the_judgments_that_would_turn_the_verdict() -> None:
+    Path("few.txt").write_text("q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n")
+    Path("known.trec").write_text("q1 Q0 d1 1 2.0 a\nq2 Q0 d3 1 1.0 a\n")
+    Path("new.trec").write_text("q1 Q0 d2 1 2.0 b\nq1 Q0 d1 2 1.0 b\nq2 Q0 d3 1 1.0 b\n")
+    words = ("compare", "few.txt", "known.trec", "new.trec", "-m", "P@2", "--assess-verdict", "verdict.toml")
+    assert "not written, because there is nothing to judge that could turn" in rankwell(*words).stderr
+    Path("new.trec").write_text("q1 Q0 u1 1 2.0 b\nq1 Q0 u2 2 1.0 b\nq2 Q0 d3 1 1.0 b\n")
+    done = rankwell(*words)
+    assert done.returncode == 0, done.stderr
+    assert "-0.2500 could be -0.2500 to +0.2500; 2 judgments could turn its sign" in done.stderr
+    assert '"q1" = ["u1", "u2"]' in Path("verdict.toml").read_text()
 
 
 def test_sweep_follows_the_depth() -> None:

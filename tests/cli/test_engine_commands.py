@@ -172,7 +172,19 @@ def test_after_an_interruption_the_same_command_works(tmp_path: Path, append: li
     with Path("large.jsonl").open("w") as file:
         file.writelines(json.dumps({"id": str(n), "text": f"some words {n} " * 20}) + "\n" for n in range(60_000))
     folder = "index" if append else "new"
-    command = [sys.executable, "-m", "rankwell", "index", "large.jsonl", "--out", folder, *append, "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "rankwell",
+        "index",
+        "large.jsonl",
+        "--out",
+        folder,
+        *append,
+        "--quiet",
+        "--fields",
+        "text",
+    ]
     before = set((tmp_path / folder).glob("*.segment"))
     job = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     while set((tmp_path / folder).glob("*.segment")) == before:
@@ -185,3 +197,22 @@ def test_after_an_interruption_the_same_command_works(tmp_path: Path, append: li
     assert set((tmp_path / folder).glob("*.segment")) == before
     assert subprocess.run(command, check=False).returncode == 0
     assert json.loads(succeeds("info", folder, "--json"))["documents"] == (60_003 if append else 60_000)
+
+
+def test_rank_refuses_the_id_of_a_query_that_no_run_can_have_before_it_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("queries.jsonl").write_text('{"_id": "q1", "text": "droplets"}\n{"_id": "q\\t2", "text": "air"}\n')
+    monkeypatch.setattr("rankwell.pipelines.RankerOptions.ranker", lambda *_: pytest.fail("ranked"))
+    done = rankwell("rank", "index", "queries.jsonl", "--out", "run.trec")
+    rule = "a text of 1 to 512 bytes without control characters"
+    assert (done.returncode, done.stderr.strip()) == (
+        1,
+        rf'rankwell: queries.jsonl:2: expected an id: {rule}, found "q\t2"',
+    )
+
+
+def test_ids_with_blanks_are_ranked_and_read_back() -> None:
+    Path("files.csv").write_text("id,title\nSmith 2020.pdf,masks\na%20b,masks\n")
+    succeeds("index", "files.csv", "--out", "files", "--quiet")
+    Path("queries.jsonl").write_text('{"_id": "my query", "text": "masks"}\n')
+    succeeds("rank", "files", "queries.jsonl", "--out", "run.trec", "--quiet")
+    assert set(read_run("run.trec").to_dict()["my query"]) == {"Smith 2020.pdf", "a%20b"}

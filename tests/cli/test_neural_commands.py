@@ -89,7 +89,7 @@ def test_a_cross_encoder_re_ranks_and_every_stage_is_explained() -> None:
     assert "Masks stop large droplets" in rows[0]["passages"][0]["text"]
     printed = run(*SEARCH, *asked, "--passages", "4:1", "--aggregate", "max").stdout
     assert " -> " in printed
-    assert "best of 2 passages, " in printed
+    assert "best of 2 passages (" in printed
     first = printed.splitlines()
     assert any(line.strip().startswith("BM25: ") and f"{CROSS_ENCODER}: 1. (" in line for line in first)
 

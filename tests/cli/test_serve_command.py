@@ -86,6 +86,18 @@ def test_what_cannot_be_served_is_said_in_one_line(words: tuple[str, ...], told:
     assert "Traceback" not in done.stderr
 
 
+def test_a_pipeline_that_cannot_be_served_is_said_in_one_line() -> None:
+    for text, told in (
+        ("k1 = 0.9\nb = 2\n", "best.toml:2: b: expected a number from 0 to 1, found 2"),
+        ("depth = 5000\n", "depth: expected at most 200, found 5000"),
+        ("rerank = 'nix'\n", "nix: expected a folder with a model"),
+    ):
+        Path("best.toml").write_text(text)
+        done = rankwell("serve", "index", "--pipeline", "best.toml")
+        assert done.returncode == 1
+        assert told in done.stderr
+
+
 @pytest.mark.slow
 def test_a_server_prints_its_address_and_answers() -> None:
     with serving() as server:

@@ -46,6 +46,11 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
         "Models and training": {
             "models": ("models:models", "Fetch, list and remove models."),
             "export": ("models:export", "Write a model as ONNX, in fp32 or int8."),
+            "finetune": (
+                "recipes:finetune",
+                "Train a search on judged queries, and compare it with the untrained one.",
+            ),
+            "adapt": ("recipes:adapt", "Adapt a bi-encoder to documents without any label."),
             "train": ("train:train", "Make training pairs, train models, search over settings."),
             "distil": ("train:distil", "Train a small cross-encoder from a large one, without labels."),
         },
@@ -59,7 +64,9 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType(
             "get": ("index:get", "Print documents as JSON lines."),
             "delete": ("index:delete", "Delete documents from an index."),
             "merge": ("index:merge", "Merge all segments; deleted documents are gone for good."),
-            "verify": ("index:verify", "Check every byte of an index and its vectors."),
+            "verify": ("index:verify", "Check the checksums of an index and its vectors."),
+            "backup": ("backups:back_up_index", "Write an index and its judgments into one file."),
+            "restore": ("backups:restore_index", "Restore an index from a backup."),
             "push": ("index:push", "Copy an index or documents into ClickHouse."),
             "convert": ("compare:convert", "Convert between formats, or cut sub-collections."),
             "doctor": ("models:doctor", "Check this machine, and say how to mend what is wrong."),
@@ -100,7 +107,19 @@ def load_command(name: str) -> Any:
     group.rich_markup_mode, group._add_completion = None, False  # noqa: SLF001 -- as a part of `app` it would be so
     command = get_command(group)
     command.name = name
+    _name_elements(command)
     return command
+
+
+def _name_elements(command: Any) -> None:
+    """In help, the type of what may be repeated is that of one value: `<path>`, where typer writes `<list[Path]>`."""
+    for parameter in command.params:
+        described = getattr(parameter, "type_descriptor", None)
+        if described is not None and getattr(described, "is_list", False):
+            kind = parameter.bare_type().removeprefix("list[").removesuffix("]").lower()
+            parameter.display_type = lambda *_, kind=kind, **__: f"<{kind}>"
+    for inner in getattr(command, "commands", {}).values():
+        _name_elements(inner)
 
 
 app = typer.Typer(

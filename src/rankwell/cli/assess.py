@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option, Typer
 
-from rankwell.cli import options
-from rankwell.collections import Reading, read_qrels, read_queries, write_qrels
+from rankwell.cli import backups, options
+from rankwell.collections import read_qrels, read_queries, write_qrels
 from rankwell.collections.formats.trec import is_whole
-from rankwell.core import Document, Judgments, ParameterError, RankwellError
+from rankwell.core import Judgments, MissingExtraError, ParameterError, RankwellError
 from rankwell.evaluation.significance import mark
-from rankwell.index import Index, is_index
+from rankwell.index.opening import find_documents
 from rankwell.judging import LabelRules, create_study, measure_agreement, open_study, run_experiments
 from rankwell.judging import report as tables
 from rankwell.judging.grades import Gathered, gather
 from rankwell.judging.labels import GRADED, make_labels, thresholds_of, with_original
-from rankwell.judging.opening import scan_collection
 from rankwell.judging.report import Assessment, assessment_page, assessment_pictures, group_pictures
 from rankwell.report import Table
 
-assess = Typer(no_args_is_help=True, help="Collect relevance judgments from several people, and make labels from them.")
+if TYPE_CHECKING:
+    from rankwell.store import Schema
+
+assess = Typer(
+    cls=options.CommandGroup,
+    no_args_is_help=True,
+    help="Collect relevance judgments from several people, and make labels from them.",
+)
 DATABASE = "RANKWELL_DATABASE"  # the variable
 StudyDatabase = Annotated[
     str,
@@ -77,7 +83,7 @@ def create(
     database = out or str(study.with_suffix(".db"))
     with options.reading("reading", "records", quiet=quiet) as how:
         made = create_study(
-            study, database, queries=queries, collection=collection, documents=_find_documents, reading=how
+            study, database, queries=queries, collection=collection, documents=find_documents, reading=how
         )
     with made:
         progress = made.progress()
@@ -114,7 +120,13 @@ def status(
         raise ParameterError("--by", expected=f"one of {', '.join(tables)}", found=by)
     with open_study(database) as study:
         progress = study.progress()
-    options.show(output, tables[by](progress))
+        watched = study.watch() if by == "assessor" else None
+    table = tables[by](progress) if watched is None else assessor_table(progress, watched.gold)
+    if table.rows or output != "table":
+        options.show(output, table)
+    else:
+        options.tell("nobody has judged yet: rankwell assess invite makes a code, rankwell assess serve the page")
+    options.warn(f"{remark.assessor}: {remark.told}" for remark in (watched.remarks if watched else ()))
     options.tell(f"{progress.study.title}: {totals(progress)}")
 
 
@@ -128,24 +140,73 @@ def export(
     notes: Annotated[
         Path | None, Option(help="Also write the assessors' notes into this file.", readable=False)
     ] = None,
+    adjudications: Annotated[
+        Path | None, Option(help="Also write what adjudicators decided, with their notes.", readable=False)
+    ] = None,
 ) -> None:
     """Write every grade with random assessor ids, its time and the order of presentation; nothing personal."""
-    from rankwell.judging.export import Noted, write_export
+    from rankwell.judging.export import Adjudicated, Noted, write_export
 
     with open_study(database) as study:
         written = write_export(out, study.answers(), format)
         remarked = write_export(notes, study.notes(), format, Noted) if notes else 0
+        decided = study.adjudications() if adjudications else []
+        if adjudications:
+            write_export(adjudications, decided, format, Adjudicated)
     options.tell(f"{out}: {written:,} grades")
     if notes:
         options.tell(f"{notes}: {remarked:,} notes, in the assessors' own words")
+    if adjudications:
+        options.tell(f"{adjudications}: {len(decided):,} adjudicated grades, with the adjudicators' notes")
 
 
-def _find_documents(source: str, wanted: frozenset[str], reading: Reading) -> Iterator[Document]:
-    """The wanted documents: of an index by their ids, of any other collection by reading through it."""
-    if not is_index(Path(source)):
-        return scan_collection(source, wanted, reading)
-    documents = Index.open(source).documents
-    return (documents[docno] for docno in sorted(wanted) if docno in documents)
+@assess.command("gold")
+def gold(
+    database: StudyDatabase,
+    qrels: Annotated[Path, Argument(help="Passages of the study with their right grades.", readable=False)],
+) -> None:
+    """Hide gold questions: passages of the study whose right grade is known; `status --by assessor` has the scores."""
+    known = read_qrels(qrels)
+    with open_study(database) as study:
+        marked = study.set_gold(known)
+    left_out = f"; {len(known) - marked:,} are not in the study" if marked < len(known) else ""
+    options.tell(f"{marked:,} gold questions{left_out}")
+
+
+@assess.command("training")
+def training(
+    database: StudyDatabase,
+    questions: Annotated[
+        Path, Argument(help="Questions (CSV, TSV or JSON lines): query, grade, why, and the texts.", readable=False)
+    ],
+) -> None:
+    """Give a study a training round: who does not reach the study's pass_mark is given no queries."""
+    with open_study(database) as study:
+        from rankwell.judging.training import read_training
+
+        count = study.training.set_questions(read_training(questions))
+        mark, tries = study.study.pass_mark, study.study.training_tries
+    options.tell(f"{count:,} training questions; {mark:.0%} must be right, in one of {tries} tries")
+
+
+@assess.command("backup")
+def back_up(database: StudyDatabase, file: backups.BackupFile, replace: backups.Replace = False) -> None:
+    """Write the whole study into a file, also while it is served: JSON lines, or a SQLite database."""
+    backups.back_up_database(database, _schema(), file, replace=replace)
+
+
+@assess.command("restore")
+def restore(file: backups.BackupFile, database: StudyDatabase, replace: backups.Replace = False) -> None:
+    """Restore a study from a backup, into a new file or an empty PostgreSQL database."""
+    backups.restore_database(file, database, _schema(), replace=replace)
+
+
+def _schema() -> Schema:
+    try:
+        from rankwell.judging.schema import STUDY
+    except ImportError as error:
+        raise MissingExtraError("a study's database", extra="assess") from error
+    return STUDY
 
 
 @assess.command()
@@ -174,6 +235,7 @@ def labels(
     made = make_labels(gathered.grades, known, rules, confirmed=wanted)
     labelled = tables.labels_table(made, rules.thresholds, rules.lowest)
     _show_tables(output, labels=labelled, queries=tables.fates_table(made))
+    options.warn(made.notes())
     if not made.kept:
         raise RankwellError("labels: no query was kept, nothing was written")
     for name, judged in made.sets.items():
@@ -258,9 +320,9 @@ def _show_assessment(assessment: Assessment, marks: str, output: str) -> None:
         options.show(output, tables.experiments_table(experiments, marks))
     else:
         each = [tables.experiment_table(experiment, marks) for experiment in experiments.all]
-        options.show(output, tables.verdict_table(experiments, marks), *each)
+        options.show(output, tables.verdict_table(experiments, marks), *each, tables.unjudged_table(experiments))
     if output == "table":
-        print(f"\npaired t-test. {mark(marks).legend}")
+        print(f"\npaired t-test. {mark(marks).legend} {tables.IN_BRACKETS}")
     options.warn(experiments.notes)
 
 
@@ -319,10 +381,20 @@ def serve(
     secure: Annotated[
         bool, Option("--secure", help="Send cookies over HTTPS only (always, with an https:// address).")
     ] = False,
+    new_code: Annotated[
+        bool,
+        Option("--new-admin-code", help="Withdraw the administrator's link of an earlier start, and print another."),
+    ] = False,
+    backup_every: backups.Every = None,
+    backup_dir: backups.Folder = None,
+    keep: backups.Kept = backups.KEPT,
     quiet: options.Quiet = False,
 ) -> None:
     """Serve the judging pages until Ctrl-C; people come in by invitation, and by e-mail with RANKWELL_SMTP_HOST."""
     with open_study(database) as study:
         from rankwell.apps.assess.application import run
+        from rankwell.judging.schema import STUDY
 
-        run(study, host=host, port=port, base_url=base_url, admin=admin, secure=secure, quiet=quiet, tell=options.tell)
+        with backups.snapshots(study.database, STUDY, backup_every, backup_dir, keep):
+            serving = partial(run, study, host=host, port=port, base_url=base_url, admin=admin, secure=secure)
+            serving(new_code=new_code, quiet=quiet, tell=options.tell)

@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from rankwell import collections, evaluation
+from rankwell.analysis import Analyzer
 from rankwell.cli import options
 from rankwell.collections.convert import Conversion
+from rankwell.collections.formats.rwrun import run_format
+from rankwell.collections.reading import Reading
 from rankwell.collections.sample import SamplePart
 from rankwell.core import Judgments, Run
-from rankwell.evaluation import significance
-from rankwell.evaluation.comparison import parse_depths, parse_points, warnings
+from rankwell.evaluation import Measure, significance
+from rankwell.evaluation.comparison import warnings
 from rankwell.evaluation.evaluation import write_study
-from rankwell.evaluation.query_groups import read_answer_types
+from rankwell.evaluation.joint_bounds import joint_bounds
+from rankwell.evaluation.measures.precision import MatchRatio
+from rankwell.evaluation.query_groups import read_answer_types, read_groups
+from rankwell.evaluation.sweeps import parse_depths, parse_points
+from rankwell.index import is_index, open_index
+from rankwell.index.opening import find_documents
+from rankwell.index.snippets import document_pieces
 from rankwell.report import collection_statistics, comparison
 from rankwell.report.sweep import sweep_page, sweep_pictures, sweep_table
+from rankwell.report.workbench import SNIPPET, Workbench
 
-Test = Annotated[str, Option("--test", help="Significance test: t, randomization or bootstrap.")]
+Test = Annotated[str, Option("--test", help="Significance test: t, randomization, bootstrap or wilcoxon.")]
 Unjudged = Annotated[str, Option("--unjudged", help="Documents nobody judged: zero (not relevant), remove, or bounds.")]
 AssessUnjudged = Annotated[
     Path | None, options.path_option("Write the unjudged documents as a study for assessors.", "--assess-unjudged")
 ]
+Collection = Annotated[
+    str | None,
+    Option(help="Texts for --html and --assess-unjudged, documents for MatchRatio: any format, or an index."),
+]
+LONGEST = 1000  # ranks of a measure without a cut-off
 AssessDepth = Annotated[int, Option("--depth", help="Depth to which --assess-unjudged looks.")]
 
 
@@ -38,6 +55,12 @@ def compare(
         str, Option(help="Correction for several runs: holm, bonferroni, benjamini-hochberg or none.")
     ] = "holm",
     seed: options.Seed = 0,
+    interval: Annotated[
+        str, Option(help="Intervals: t, bca (follows skewed values), or bootstrap (percentiles).")
+    ] = "t",
+    all_pairs: Annotated[
+        bool, Option("--all-pairs", help="Compare each run with each other, also by Tukey's HSD.")
+    ] = False,
     marks: options.Marks = "stars",
     unjudged: Unjudged = "zero",
     own: options.Own = "auto",
@@ -50,39 +73,59 @@ def compare(
     answer_types: Annotated[
         Path | None, options.path_option("File of answer types that override the rules; a line is: qid TYPE.")
     ] = None,
+    groups: Annotated[
+        Path | None, options.path_option("File of groups for the results by group in --html; a line is: qid GROUP.")
+    ] = None,
     assess_unjudged: AssessUnjudged = None,
+    assess_verdict: Annotated[
+        Path | None,
+        options.path_option(
+            "Write the fewest documents whose judgments could turn the verdict, as a study for assessors.",
+            "--assess-verdict",
+        ),
+    ] = None,
     depth: AssessDepth = 10,
-    collection: Annotated[str | None, Option(help="Texts for --assess-unjudged: any format, or an index.")] = None,
+    collection: Collection = None,
     name: options.Names = None,
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Compare runs with a baseline: differences with intervals and tests, as a table and as a page with pictures."""
-    chosen = _paired_test(test, seed)
+    chosen = significance.seeded_test(test, seed)
     files = [baseline, *runs]
     judgments, by_name = options.read_judged(qrels, files, name, own=own, skip_bad=skip_bad, quiet=quiet)
+    measures = _sized(measure, collection)
     compared = evaluation.compare(
-        judgments, by_name, measure or options.MEASURES, test=chosen, correction=correction, unjudged=unjudged
+        judgments, by_name, measures, test=chosen, correction=correction, unjudged=unjudged, interval=interval
     )
-    options.show(output, (comparison.compact_table if compact else comparison.comparison_table)(compared, marks))
+    table = comparison.compact_table if compact else comparison.comparison_table
+    options.show(output, (comparison.pairs_table if all_pairs else table)(compared, marks))
     if output == "table":
         print(f"\n{chosen.name} test, correction: {correction}. {significance.mark(marks).legend}")
     options.warn(compared.warnings())
     if html:
-        texts = collections.read_queries(queries).texts() if queries else None
+        texts = _query_texts(queries, qrels, collection)
         types = read_answer_types(answer_types) if answer_types else None
+        own_groups = read_groups(groups) if groups else None
+        bench = comparison.query_workbench(
+            compared, judgments, by_name, texts=texts, answer_types=types, groups=own_groups
+        )
+        if bench is not None and collection is not None:
+            bench = _with_texts(bench, collection, quiet=quiet)
         page = comparison.comparison_page(
-            compared, texts=texts, answer_types=types, marks=marks, command=options.this_command()
+            compared, texts=texts, answer_types=types, marks=marks, command=options.this_command(), workbench=bench
         )
         options.write_page(html, page)
+    sources = {"qrels": qrels, "runs": files, "queries": queries, "collection": collection}
     if assess_unjudged:
-        sources = {"qrels": qrels, "runs": files, "queries": queries, "collection": collection}
         _write_unjudged(assess_unjudged, judgments, by_name, depth, sources)
+    if assess_verdict:
+        _write_turning(assess_verdict, judgments, by_name, measures[0], sources)
 
 
 def evaluate(
     qrels: options.Qrels,
-    runs: Annotated[list[Path], Argument(help="Runs in TREC or MS MARCO format.", readable=False)],
+    runs: Annotated[list[Path], Argument(help="Runs (TREC, JSON or MS MARCO).", readable=False)],
     measure: options.Measures = None,
     per_query: Annotated[bool, Option("--per-query", help="Print a row for every query.")] = False,
     unjudged: Unjudged = "zero",
@@ -90,13 +133,14 @@ def evaluate(
     output: options.Output = "table",
     assess_unjudged: AssessUnjudged = None,
     depth: AssessDepth = 10,
+    collection: Collection = None,
     name: options.Names = None,
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Measure runs against judgments. A query that a run lacks counts as 0; ties are broken as trec_eval does."""
     judgments, by_name = options.read_judged(qrels, runs, name, own=own, skip_bad=skip_bad, quiet=quiet)
-    measured = evaluation.evaluate(judgments, by_name, measure or options.MEASURES, unjudged=unjudged)
+    measured = evaluation.evaluate(judgments, by_name, _sized(measure, collection), unjudged=unjudged)
     if unjudged == "bounds":
         table = comparison.per_query_bounds_table if per_query else comparison.bounds_table
     else:
@@ -104,11 +148,45 @@ def evaluate(
     options.show(output, table(measured))
     options.warn(warnings(measured))
     if assess_unjudged:
-        _write_unjudged(assess_unjudged, judgments, by_name, depth, {"qrels": qrels, "runs": runs})
+        sources = {"qrels": qrels, "runs": runs, "collection": collection}
+        _write_unjudged(assess_unjudged, judgments, by_name, depth, sources)
 
 
-def _paired_test(name: str, seed: int) -> significance.PairedTest:
-    return significance.paired_test(name, **({"seed": seed} if hasattr(significance.TESTS.get(name), "seed") else {}))
+def _query_texts(queries: Path | None, qrels: Path, collection: str | None) -> dict[str, str] | None:
+    """The texts of the queries: of their file, else of the collection that has the judgments or the documents."""
+    if queries:
+        return collections.read_queries(queries).texts()
+    for source in filter(None, (str(qrels), collection)):
+        path = Path(source)
+        if path.is_file() or is_index(path):
+            continue
+        asked = collections.open_collection(source)
+        if asked.read_queries:
+            return asked.queries().texts()
+    return None
+
+
+def _with_texts(bench: Workbench, source: str, *, quiet: bool) -> Workbench:
+    """The workbench with the documents of an index or a collection, and snippets around the query's words."""
+    analyzer = open_index(source).analyzer if is_index(Path(source)) else Analyzer()
+    with options.reading(f"reading {source}", "documents", quiet=quiet) as how:
+        found = {one.id: one for one in find_documents(source, bench.documents_wanted(), how)}
+    return replace(bench, documents=found, snippet=partial(document_pieces, analyzer, SNIPPET))
+
+
+def _sized(names: Sequence[str] | None, collection: str | None) -> list[Measure]:
+    """The measures; MatchRatio gets the number of documents of the index or collection."""
+    measures = [evaluation.parse_measure(name) for name in names or options.MEASURES]
+    if collection is None or not any(isinstance(measure, MatchRatio) for measure in measures):
+        return measures
+    size = len(open_index(collection)) if is_index(Path(collection)) else _count(collection)
+    return [
+        replace(one, documents=size) if isinstance(one, MatchRatio) and not one.documents else one for one in measures
+    ]
+
+
+def _count(source: str) -> int:
+    return sum(1 for _ in collections.open_collection(source).documents(Reading()))
 
 
 def _write_unjudged(
@@ -119,6 +197,39 @@ def _write_unjudged(
     write_study(path, pool, depth=depth, **sources)
     documents = sum(len(docnos) for docnos in pool.values())
     options.tell(f"study: {path}: {documents:,} documents of {len(pool):,} queries to judge")
+
+
+def _write_turning(
+    path: Path, judgments: Judgments, by_name: dict[str, Run], measure: Measure, sources: dict[str, Any]
+) -> None:
+    """Write the study file with the judgments that could turn a difference to the baseline, and say how many."""
+    baseline, *others = by_name
+    pool: dict[str, dict[str, None]] = {}
+    for name in others:
+        found = joint_bounds(judgments, by_name[name], by_name[baseline], measure)
+        if found is None or not found.turning:
+            why = "no judging of unjudged documents is known to turn it"
+            options.tell(f"note: {measure}, {name} against {baseline}: {why}")
+            continue
+        ends = f"{found.mean_low:+.4f} to {found.mean_high:+.4f}"
+        said = (
+            f"{found.difference:+.4f} could be {ends}; {_counted(len(found.turning), 'judgment')} could turn its sign"
+        )
+        options.tell(f"note: {measure}, {name} against {baseline}: {said}")
+        for one in found.turning:
+            pool.setdefault(one.qid, {})[one.docno] = None
+    if not pool:
+        options.tell(f"{path}: not written, because there is nothing to judge that could turn the verdict")
+        return
+    listed = {qid: tuple(docnos) for qid, docnos in pool.items()}
+    write_study(path, listed, depth=measure.depth or LONGEST, **sources)
+    documents = sum(map(len, listed.values()))
+    options.tell(f"study: {path}: {_counted(documents, 'document')} of {_counted(len(pool), 'query')} to judge")
+
+
+def _counted(count: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def sweep(
@@ -145,7 +256,7 @@ def sweep(
         qrels, files, list(map(str, range(len(files)))), own=own, skip_bad=skip_bad, quiet=quiet
     )
     first, *others = by_name.values()
-    chosen, wanted = _paired_test(test, seed), measure or ["RR@10", "R@10", "nDCG@10"]
+    chosen, wanted = significance.seeded_test(test, seed), measure or ["RR@10", "R@10", "nDCG@10"]
     if points:
         at = dict(zip(points, others, strict=True))
         swept = evaluation.sweep(judgments, first, at, wanted, name=name, test=chosen)
@@ -173,7 +284,7 @@ def stats(
     fields: options.Fields = None,
     id_column: options.IdColumn = None,
     metadata: options.Metadata = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -217,7 +328,7 @@ def fuse(
     numbers = None if weights is None else options.parse_numbers("--weights", weights, "numbers, one a run: 0.7,0.3")
     fused = fusion(method, numbers)(*(collections.read_run(path) for path in runs))
     fused = replace(fused if k is None else fused.top(k), tag=tag)
-    collections.write_run(out, fused, "trec")
+    collections.write_run(out, fused, run_format(out))
     if not quiet:
         options.tell(f"{out}: {len(fused.qids):,} queries, {len(fused):,} documents")
 
@@ -244,7 +355,7 @@ def convert(
     fields: options.Fields = None,
     id_column: options.IdColumn = None,
     metadata: options.Metadata = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:

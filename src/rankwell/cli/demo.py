@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 from urllib import error, parse, request
@@ -24,10 +25,12 @@ from rankwell.collections import Collection, open_collection, write_qrels, write
 from rankwell.core import Judgments, Progress, Queries, Run, Stage, atomic_write
 from rankwell.evaluation import compare, significance
 from rankwell.index import Index, IndexWriter, with_metadata_names
+from rankwell.index.snippets import document_pieces
 from rankwell.models.base import TokenCounter, default_tokenizer, fetched_models, load_text_encoder
 from rankwell.models.cross_encoder.ranking import CrossEncoder
 from rankwell.report import Column, Page, collection_statistics, comparison
 from rankwell.report.table import one_line
+from rankwell.report.workbench import SNIPPET
 from rankwell.retrieve import BM25, RM3, Dense, Hybrid, RandomRanker
 from rankwell.vectors import embed
 
@@ -170,7 +173,12 @@ class Searches:
         for sentence in compared.warnings():
             print(f"   note: {one_line(sentence)}")
         page, judged, runs = (self.out / name for name in ("comparison.html", "judgments.qrels", "runs"))
-        _write_page(comparison.comparison_page(compared, texts=self.queries.texts(), command="rankwell demo"), page)
+        texts = self.queries.texts()
+        bench = comparison.query_workbench(compared, self.judgments, self.runs, texts=texts)
+        if bench is not None:
+            pieces = partial(document_pieces, self.index.analyzer, SNIPPET)
+            bench = replace(bench, documents=self.index.documents, snippet=pieces)
+        _write_page(comparison.comparison_page(compared, texts=texts, command="rankwell demo", workbench=bench), page)
         print(f"   intervals, effects, wins and losses, with pictures: {page}")
         write_qrels(judged, self.judgments)
         for name, run in self.runs.items():
@@ -197,12 +205,21 @@ class Searches:
 def show_page(index: Path, model: str | None, words: str, *, stay: bool) -> None:
     """Start the page and ask it once; then stay until Ctrl-C, or stop it and say how to start it again."""
     command = ["serve", str(index), *(["--rerank", model] if model else [])]
-    address = f"http://{HOST}:{_free_port()}"
+    if not _serve_once(command, _free_port(PORT, 0), words, stay=stay):
+        _serve_once(command, _free_port(0), words, stay=stay)  # another program was faster to take the port
+
+
+def _serve_once(command: list[str], port: int, words: str, *, stay: bool) -> bool:
+    """Serve the page at a port; False where another program has it."""
+    address = f"http://{HOST}:{port}"
     with tempfile.TemporaryFile() as said, _started([*command, "--port", address.rpartition(":")[2]], said) as server:
         print("   it starts; the first time it compiles its inner loops, which takes some seconds more", flush=True)
         if not _is_ready(server, address):
-            print(f"   left out: the page did not start: {_last_line(said)}")
-            return
+            reason = _last_line(said)
+            if "address already in use" in reason:
+                return False
+            print(f"   left out: the page did not start: {reason}")
+            return True
         _print_answer(words, _asked(address, words))
         if stay:
             print(f"\n   The page: {address}   (Ctrl-C stops it)\n", flush=True)
@@ -211,6 +228,7 @@ def show_page(index: Path, model: str | None, words: str, *, stay: bool) -> None
     print(f"       {shlex.join([_program(), *command])}\n")
     print("   And with documents of yours (CSV, JSON lines, a folder of texts, ...):\n")
     print(f"       {_program()} index YOURS.csv --out yours\n       {_program()} serve yours")
+    return True
 
 
 def _print_answer(words: str, answer: dict[str, Any] | None) -> None:
@@ -269,9 +287,9 @@ def _wait(server: subprocess.Popen[bytes]) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def _free_port() -> int:
-    """The usual port, or any other where that is taken."""
-    for port in (PORT, 0):
+def _free_port(*wanted: int) -> int:
+    """The first of these ports that is free; 0 is any other."""
+    for port in wanted:
         with contextlib.suppress(OSError), socket.socket() as asked:
             asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             asked.bind((HOST, port))

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
-from typer import Argument, Option
+from typer import Argument, Option, confirm
 
-from rankwell.analysis import parse_analyzer
+from rankwell.analysis import Analyzer, choose_analyzer, parse_analyzer
 from rankwell.cli import options
-from rankwell.collections import ColumnChoice, Reading, open_collection, unique
+from rankwell.cli.syncing import keep_in_step
+from rankwell.collections import ColumnChoice, Reading, open_collection, preview, unique
+from rankwell.collections.preview import CHANGE
+from rankwell.collections.table_reading import TableReading
 from rankwell.core import Document, ParameterError, Progress, RankwellError
-from rankwell.index import Index, IndexWriter, is_index, open_index, with_metadata_names
-from rankwell.vectors import all_vectors_of, embeddings_of
+from rankwell.index import (
+    Index,
+    IndexWriter,
+    SyncOptions,
+    is_index,
+    keep_tables,
+    open_index,
+    read_tables,
+    with_metadata_names,
+)
+from rankwell.index.syncing import check_row_number
+from rankwell.vectors import all_vectors_of, verify_vectors
 
 
 def at_least_one(documents: Iterable[Document], source: str, how: Reading) -> Iterator[Document]:
@@ -31,40 +47,149 @@ def at_least_one(documents: Iterable[Document], source: str, how: Reading) -> It
 
 def index(
     source: options.Source,
-    out: Annotated[Path, Option("--out", "-o", help="The folder of the index.")],
+    out: Annotated[Path | None, Option("--out", "-o", help="The folder of the index.")] = None,
     append: Annotated[
         bool, Option("--append", help="Add to the index; documents of the same id are replaced.")
     ] = False,
+    sync: Annotated[
+        bool, Option("--sync", help="Add, replace and delete what has changed in the source since the last time.")
+    ] = False,
+    watch: Annotated[
+        bool, Option("--watch", help="The same whenever files of the source change, until Ctrl-C.")
+    ] = False,
+    allow_empty: Annotated[
+        bool, Option("--allow-empty", help="With --sync: a source that is empty or gone deletes all its documents.")
+    ] = False,
+    show: Annotated[bool, Option("--preview", help="Only show how the source would be read.")] = False,
+    as_json: Annotated[bool, Option("--json", help="With --preview: print it as JSON.")] = False,
     analyzer: Annotated[
-        str, Option(help="LANGUAGE[:STOPWORDS[:STEMMER]], such as english, german, english:nltk:porter, cjk.")
-    ] = "english",
+        str | None,
+        Option(
+            help="LANGUAGE[:STOPWORDS[:STEMMER]], such as english, german, english:nltk:porter, cjk "
+            "(default: that of the documents' language)."
+        ),
+    ] = None,
     positions: Annotated[bool, Option("--positions", help="Store positions, for phrase queries.")] = False,
     format: options.Format = None,
     fields: options.Fields = None,
     id_column: options.IdColumn = None,
     metadata: options.Metadata = None,
-    encoding: options.Encoding = "utf-8",
+    dates: options.Dates = None,
+    encoding: options.Encoding = "auto",
+    parts: Annotated[
+        bool, Option("--parts", help="Make a document of each page, slide, chapter or section of a file.")
+    ] = False,
     skip_bad: options.SkipBad = False,
+    bad_list: Annotated[
+        Path | None,
+        options.path_option("With --skip-bad: the list of all bad records (default: OUT.bad.txt).", "--bad-list"),
+    ] = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Index documents. Every other column becomes metadata that --filter can ask for."""
-    if is_index(out) and not append:
-        raise RankwellError(f"{out}: an index is here already: add to it with --append, or choose another folder")
-    choice = ColumnChoice.parse(id_column, fields, metadata)
+    """Index documents. Words are searchable; short values become metadata that --filter can ask for."""
+    choice = ColumnChoice.parse(id_column, fields, metadata, dates)
+    if show:
+        seen = preview(source, format, columns=choice, encoding=encoding, parts=parts)
+        print(orjson.dumps(seen.for_json(), option=orjson.OPT_INDENT_2).decode() if as_json else seen)
+        return
+    if out is None:
+        raise RankwellError("--out: expected the folder of the index, found none (--preview needs none)")
+    analysis, there = None if analyzer is None else parse_analyzer(analyzer), is_index(out)
+    listing = bad_list or out.with_name(f"{out.name}.bad.txt")
+    if sync or watch:
+        if append:
+            raise ParameterError("--append", expected="either --append or --sync", found="both")
+        if not there:
+            _agree_on(source, format, choice, encoding, quiet=quiet)
+        chosen = SyncOptions(
+            format, choice, None if there else analysis, None if there else positions, skip_bad or watch, allow_empty
+        )
+        how_read = {"encoding": encoding, "skip_bad": skip_bad, "bad_list": listing, "parts": parts}
+        keep_in_step(source, out, chosen, how_read, watch=watch, quiet=quiet)
+        return
+    if there and not append:
+        raise RankwellError(
+            f"{out}: an index is here already: add to it with --append, keep it in step with --sync, or choose another "
+            "folder"
+        )
     collection = open_collection(source, format)
-    with options.reading(f"indexing {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
-        documents = at_least_one(collection.documents(how, choice), source, how)
-        if append and is_index(out):
+    label = f"indexing {collection.name}"
+    with options.reading(
+        label, "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet, bad_list=listing, parts=parts
+    ) as how:
+        before = Index.open(out) if there else None
+        if before is not None:
+            how.tables.kept = read_tables(out)
+            how.tables.fields = () if how.tables.kept else before.fields
+        documents = _shown(at_least_one(collection.documents(how, choice), collection.name, how), how, quiet=quiet)
+        if before is not None:
+            documents = _no_row_numbers(documents, before, how)
             writer = IndexWriter(out)
         else:
-            names, documents = with_metadata_names(unique(documents, how, source))
-            writer = IndexWriter(out, parse_analyzer(analyzer), metadata=names, positions=positions)
+            names, documents = with_metadata_names(unique(documents, how, collection.name))
+            analysis, documents = (analysis, documents) if analysis else _language(documents, quiet=quiet)
+            writer = IndexWriter(out, analysis, metadata=names, positions=positions)
         with writer:
             writer.add_all(how.progress.track(documents))
-    made = Index.open(out)
+        keep_tables(out, how.tables.read)
     if not quiet:
-        columns = f"; metadata: {', '.join(made.metadata)}" if made.metadata else ""
-        options.tell(f"{out}: {len(made):,} documents; fields: {', '.join(made.fields)}{columns}")
+        _tell_made(Index.open(out), before, how)
+
+
+def _language(documents: Iterator[Document], *, quiet: bool) -> tuple[Analyzer, Iterator[Document]]:
+    """The analyzer of the documents' language, which is announced, and all documents."""
+    language, documents = choose_analyzer(documents)
+    if language.note and not quiet:
+        options.tell(f"language: {language.note} (--analyzer says it otherwise)")
+    return language.analyzer, documents
+
+
+def _shown(documents: Iterator[Document], how: Reading, *, quiet: bool) -> Iterator[Document]:
+    """The documents, after saying how their table is read; where that is in doubt, a person is asked first."""
+    first = list(islice(documents, 1))  # now the first table is known
+    with how.progress.paused():
+        _agree(how.tables.read, quiet=quiet)
+    return chain(first, documents)
+
+
+def _agree_on(source: str, format: str | None, choice: ColumnChoice, encoding: str, *, quiet: bool) -> None:
+    """Say how the tables of a source are read, before anything is done; a bad file is told when it is read."""
+    tables: Sequence[TableReading] = ()
+    with suppress(RankwellError):
+        tables = preview(source, format, columns=choice, encoding=encoding).tables
+    _agree(tables, quiet=quiet)
+
+
+def _agree(tables: Sequence[TableReading], *, quiet: bool) -> None:
+    """Say how tables are read, and on a terminal ask where that is in doubt."""
+    if quiet or not tables:
+        return
+    for line in [line for table in tables for line in table.lines()]:
+        options.tell(line)
+    options.tell(CHANGE)
+    doubts = any(table.doubts for table in tables)
+    asked = doubts and sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    if asked and not confirm("Read it so?", default=True, err=True):
+        raise RankwellError(f"nothing was indexed: {CHANGE}")
+
+
+def _no_row_numbers(documents: Iterator[Document], before: Index, how: Reading) -> Iterator[Document]:
+    """The documents; an id made of a row's number must not take the place of another document."""
+    for document in documents:
+        if document.id in before.documents:
+            check_row_number(document, before.documents[document.id], how)
+        yield document
+
+
+def _tell_made(made: Index, before: Index | None, how: Reading) -> None:
+    """What is in the index now; after --append, how many documents are new."""
+    columns = f"; metadata: {', '.join(made.metadata)}" if made.metadata else ""
+    if before is not None:
+        added = len(made) - len(before)
+        options.tell(f"{added:,} documents added, {how.progress.count - added:,} replaced")
+    if how.place.repeated:
+        options.tell(f"{how.place.repeated:,} rows are there twice, and were indexed once")
+    options.tell(f"{made.path}: {len(made):,} documents; fields: {', '.join(made.fields)}{columns}")
 
 
 Ids = Annotated[list[str], Argument(help="Document ids.")]
@@ -95,11 +220,10 @@ def get(folder: options.IndexAddress, ids: Ids) -> None:
 
 
 def verify(folder: options.IndexFolder) -> None:
-    """Check every byte of an index, and of the vectors beside it."""
+    """Compare an index, and the vectors beside it, with their checksums."""
     index = Index.open(folder)
     index.verify()
-    for embeddings in embeddings_of(index):
-        embeddings.verify()
+    verify_vectors(index)
     print(f"{folder}: commit {index.commit}, {len(index):,} documents: all is well")
 
 
@@ -148,7 +272,7 @@ def push(
     fields: options.Fields = None,
     id_column: options.IdColumn = None,
     metadata: options.Metadata = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -16,11 +16,12 @@ from rankwell.index import Index
 from rankwell.models import base
 from rankwell.models.base.catalogue import kind_of, size_of, task_of
 from rankwell.models.base.folder import ModelFolder
+from rankwell.models.base.pickles import convert_weights
 from rankwell.report import Column, Table
 from rankwell.vectors import Encoder, can_connect, connect, embed, refresh
 
 Fetched = Annotated[str, Argument(help="A model that is here.", autocompletion=options.fetched)]
-models = Typer(no_args_is_help=True, help="Fetch, list and remove models.")
+models = Typer(cls=options.CommandGroup, no_args_is_help=True, help="Fetch, list and remove models.")
 
 
 @models.command("list")
@@ -62,6 +63,14 @@ def show(name: Fetched) -> None:
         print(f"{fact.name + ':':<14} {fact.value}")
 
 
+@models.command("convert")
+def convert(
+    folder: Annotated[str, Argument(help="A model's folder with pytorch_model.bin.", metavar="FOLDER")],
+) -> None:
+    """Write the weights of a pytorch_model.bin as model.safetensors; nothing in the pickle is run."""
+    print(convert_weights(folder))
+
+
 @models.command("remove")
 def remove(name: Fetched) -> None:
     """Delete a fetched model."""
@@ -86,6 +95,7 @@ def export(
         options.tell(f"drift:  Kendall's tau {drift.tau:.3f}, {unit} differ by {drift.largest:.3f} at most")
 
 
+@options.with_device
 def encode(
     folder: options.IndexFolder,
     model: Annotated[

@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import inspect
 import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO, cast
 
-from typer import Argument, Option
+from typer import Argument, Context, Option
+from typer.core import TyperGroup
 
 from rankwell.collections import Problems, Reading, open_collection, read_qrels, read_run
 from rankwell.core import Judgments, ParameterError, Progress, Run, atomic_write
@@ -22,6 +25,9 @@ from rankwell.report import Page, Table
 from rankwell.report.pictures import Picture
 from rankwell.report.table import one_line
 
+MOST_SHOWN = 10  # bad records on the screen
+
+LONGEST_SUMMARY = 1000  # characters
 MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 
 Offers = list[tuple[str, str]]
@@ -78,12 +84,18 @@ def path_option(help: str, *flags: str) -> Any:
     return Option(*flags, help=help, readable=False)
 
 
-Source = Annotated[str, Argument(help="A file or folder of any format, rankwell:python, or irds:ID.")]
+QRELS = "TREC, BEIR, JSON, SMART or Cranfield"  # formats
+Source = Annotated[
+    str, Argument(help="A file or folder of any format, sqlite:///FILE?table=T, rankwell:python, or irds:ID.")
+]
 Format = Annotated[str | None, Option("--format", help="Format of the documents (default: guessed).")]
 Fields = Annotated[str | None, Option("--fields", help="Text columns: title,abstract or field=column,...")]
-IdColumn = Annotated[str | None, Option("--id", help="The column with the document's id.")]
+IdColumn = Annotated[
+    str | None, Option("--id", help="The column with the document's id, a template such as {file}-{row}, or {content}.")
+]
+Dates = Annotated[str | None, Option("--dates", help="How dates such as 01/02/2020 are written: dmy or mdy.")]
 Metadata = Annotated[str | None, Option("--metadata", help="Columns to keep as metadata (default: all others).")]
-Encoding = Annotated[str, Option("--encoding", help="Encoding of the files.")]
+Encoding = Annotated[str, Option("--encoding", help="Encoding of the files; auto: told from each file.")]
 SkipBad = Annotated[bool, Option("--skip-bad", help="Skip bad records and list them, instead of stopping.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print no progress.")]
 Split = Annotated[str | None, Option("--split", help="Which judgments: test, dev, train, ...")]
@@ -92,8 +104,8 @@ Queries = Annotated[str, Argument(help="Queries in any format, or a collection t
 QueriesFile = Annotated[
     Path | None, path_option("Queries in any format, instead of the collection's own.", "--queries")
 ]
-QrelsFile = Annotated[Path | None, path_option("Judgments in any format, instead of the collection's own.", "--qrels")]
-Qrels = Annotated[Path, Argument(help="Judgments in any format, or a collection that has some.", readable=False)]
+QrelsFile = Annotated[Path | None, path_option(f"Judgments ({QRELS}), instead of the collection's own.", "--qrels")]
+Qrels = Annotated[Path, Argument(help=f"Judgments ({QRELS}), or a collection that has some.", readable=False)]
 Measures = Annotated[
     list[str] | None,
     Option(
@@ -123,7 +135,22 @@ IndexAddress = Annotated[
 ]
 Threads = Annotated[int | None, Option("--threads", help="Number of threads (default: number of cores).")]
 On = Annotated[str | None, Option("--on", help="Run on a Ray cluster: ray, ray:address=HOST:PORT or ray://HOST:PORT.")]
+PipelineFile = Annotated[
+    Path | None,
+    path_option("File of a pipeline (see rankwell tune --save); options that are given come first.", "--pipeline"),
+]
 RunOut = Annotated[Path, path_option("The run to write.", "--out", "-o")]
+
+
+class CommandGroup(TyperGroup):
+    """Commands whose help lists whole summaries, which typer would cut."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each command with the first sentence of its help."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(LONGEST_SUMMARY)) for name, one in commands if one and not one.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 class LateModule:
@@ -143,17 +170,32 @@ def tell(line: object) -> None:
 
 @contextlib.contextmanager
 def reading(
-    what: str, unit: str, *, encoding: str = "utf-8", skip_bad: bool = False, quiet: bool = False
+    what: str,
+    unit: str,
+    *,
+    encoding: str = "auto",
+    skip_bad: bool = False,
+    quiet: bool = False,
+    bad_list: Path | None = None,
+    parts: bool = False,
 ) -> Iterator[Reading]:
-    """A `Reading` with a progress display; afterwards the list of what was left out."""
-    problems = Problems(skip=skip_bad)
-    with Progress(what, unit=unit, quiet=quiet) as progress:
-        yield Reading(encoding, problems, progress)
+    """A `Reading` with a progress display; afterwards the first ten bad records that were left out, and their number.
+
+    With `bad_list` that file gets all of them.
+    """
+    with tempfile.TemporaryFile() as listing, Progress(what, unit=unit, quiet=quiet) as progress:
+        problems = Problems(skip=skip_bad, listing=None if bad_list is None else cast("BinaryIO", listing))
+        yield Reading(encoding, problems, progress, parts=parts)
+        if problems.count and bad_list is not None:
+            listing.seek(0)
+            with atomic_write(bad_list) as file:
+                shutil.copyfileobj(listing, file)
     if problems.count:
-        for problem in problems.found:
+        shown = problems.found[:MOST_SHOWN]
+        for problem in shown:
             print(problem, file=sys.stderr)
-        more = problems.count - len(problems.found)
-        others = f" ({more:,} more are not shown)" if more else ""
+        more = problems.count - len(shown)
+        others = f" ({more:,} more are not shown{f'; all: {bad_list}' if bad_list else ''})" if more else ""
         print(f"left out {problems.count:,} bad records{others}", file=sys.stderr)
 
 
@@ -177,7 +219,7 @@ def read_judged(
     with reading("reading", "lines", skip_bad=skip_bad, quiet=quiet) as how:
         judgments, by_name = _judgments(qrels, how), _read_runs(runs, names, how)
     by_name, said = leave_out_own(judgments, by_name, own)
-    warn([said] if said else [])
+    warn([f"{said} (--own keep keeps them)"] if said else [])
     return judgments, by_name
 
 
@@ -256,7 +298,8 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
 
     A parameter whose type has declared fields (`rankwell.core.parameters`) becomes an option for each of them, with the
     field's default, bounds and help; the command gets the object made of what was chosen. An option of the command's
-    own takes the place of a declared one of the same name.
+    own takes the place of a declared one of the same name. With an option `pipeline`, a file has the values of options
+    that are not given.
     """
     signature = inspect.signature(command, eval_str=True)
     types: dict[str, Any] = {name: part.annotation for name, part in signature.parameters.items()}
@@ -267,17 +310,66 @@ def declared(command: Callable[..., None]) -> Callable[..., None]:
     needed = [part for part in plain if part.default is part.empty]
 
     @wraps(command)
-    def with_options(**given: Any) -> None:
+    def with_options(context: Context, **given: Any) -> None:
+        if given.get("pipeline") is not None:
+            given |= _from_file(given["pipeline"], wanted, context)
         for name, owner in groups.items():
             chosen = [part for field, part in parameters(owner).items() if field in wanted]
             given[name] = owner(**{part.name: part.read(given.pop(part.name)) for part in chosen})
         command(**given)
 
     parts = [*needed, *map(_option, wanted.values()), *(part for part in plain if part not in needed)]
+    parts.append(inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=Context))
     parts = [part.replace(kind=inspect.Parameter.KEYWORD_ONLY) for part in parts]
     with_options.__signature__ = signature.replace(parameters=parts)  # type: ignore[attr-defined]
     with_options.__annotations__ = {part.name: part.annotation for part in parts}
     return with_options
+
+
+def with_device(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that runs a model the option --device."""
+    signature = inspect.signature(command, eval_str=True)
+
+    @wraps(command)
+    def on_device(*, device: str | None, **given: Any) -> None:
+        if device is None:
+            command(**given)
+            return
+        from rankwell.models.base.device import use_device
+
+        with use_device(device):
+            command(**given)
+
+    about = "Where models run: cpu, cuda or mps (default: cuda where there is one, else cpu)."
+    option = inspect.Parameter(
+        "device",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[str | None, Option("--device", help=about)],
+    )
+    parts = [part.replace(kind=inspect.Parameter.KEYWORD_ONLY) for part in signature.parameters.values()]
+    on_device.__signature__ = signature.replace(parameters=[*parts, option])  # type: ignore[attr-defined]
+    on_device.__annotations__ = {part.name: part.annotation for part in [*parts, option]}
+    return on_device
+
+
+def _from_file(path: Path, wanted: Mapping[str, Parameter], context: Context) -> dict[str, Any]:
+    """The values of a pipeline's file for those of the wanted options that nobody gave.
+
+    Where a command shows documents, their number is its own. Where it tries values, the file's are its start.
+    """
+    from rankwell.pipelines import RankerOptions, read_options
+
+    usual = parameters(RankerOptions)["k"].default
+    given = {name for name in wanted if (source := context.get_parameter_source(name)) and source.name != "DEFAULT"}
+    return {
+        name: value
+        for name, value in read_options(path).items()
+        if name in wanted
+        and not isinstance(wanted[name].kind, Several)
+        and name not in given
+        and (name != "k" or wanted[name].default == usual)
+    }
 
 
 def _option(parameter: Parameter) -> inspect.Parameter:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option, Typer
 
 from rankwell import reviews
-from rankwell.cli import options
+from rankwell.cli import backups, options
 from rankwell.collections import open_collection, write_run
+from rankwell.collections.formats.rwrun import run_format
 from rankwell.core import MissingExtraError, ParameterError, Progress
 from rankwell.models.base import TokenCounter, default_tokenizer, find_model
 from rankwell.report.table import RENDERERS
@@ -21,8 +22,15 @@ from rankwell.reviews import finding, screening, statistics
 from rankwell.reviews.screening import figures, rankers
 from rankwell.reviews.screening.reader import Reader
 
+if TYPE_CHECKING:
+    from rankwell.store import Schema
+
 NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
-review = Typer(no_args_is_help=True, help="Systematic reviews: find their studies, describe them.")
+review = Typer(
+    cls=options.CommandGroup,
+    no_args_is_help=True,
+    help="Systematic reviews: find studies, rank and screen records, simulate.",
+)
 Source = Annotated[str, Argument(metavar="COLLECTION", help="A collection of reviews with their judgments.")]
 Split = Annotated[
     str | None, Option("--split", help="Which reviews: test, validation, train or all; test if there is one.")
@@ -51,7 +59,7 @@ def rank(
     with Progress("ranking", unit="reviews", total=len(setting.reviews), quiet=quiet) as progress:
         ordering = chosen(setting)
         run = screening.ranked(list(progress.track(setting.reviews)), ordering, ranker)
-    write_run(out, run, "trec")
+    write_run(out, run, run_format(out))
     options.warn(setting.notes)
     options.show(output, figures.ranking_table(run, setting))
     if not quiet:
@@ -164,6 +172,9 @@ def screen(
     host: Annotated[str, Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, Option(help="The port to listen at.")] = 8000,
     no_serve: Annotated[bool, Option("--no-serve", help="Only import; do not open the pages.")] = False,
+    backup_every: backups.Every = None,
+    backup_dir: backups.Folder = None,
+    keep: backups.Kept = backups.KEPT,
     quiet: options.Quiet = False,
 ) -> None:
     """Screen records in the browser until Ctrl-C: the ranking learns from every decision."""
@@ -187,7 +198,33 @@ def screen(
             return
         from rankwell.apps.screening.application import run
 
-        run(opened, model=bert, host=host, port=port, quiet=quiet, tell=options.tell)
+        with backups.snapshots(opened.database, _schema(), backup_every, backup_dir, keep):
+            run(opened, model=bert, host=host, port=port, quiet=quiet, tell=options.tell)
+
+
+ProjectDatabase = Annotated[
+    str, Argument(metavar="PROJECT", help="The project's file, or postgresql://USER@HOST/NAME.")
+]
+
+
+@review.command("backup")
+def back_up(project: ProjectDatabase, file: backups.BackupFile, replace: backups.Replace = False) -> None:
+    """Write the whole project into a file, also while it is served: JSON lines, or a SQLite database."""
+    backups.back_up_database(project, _schema(), file, replace=replace)
+
+
+@review.command("restore")
+def restore(file: backups.BackupFile, project: ProjectDatabase, replace: backups.Replace = False) -> None:
+    """Restore a project from a backup, into a new file or an empty PostgreSQL database."""
+    backups.restore_database(file, project, _schema(), replace=replace)
+
+
+def _schema() -> Schema:
+    try:
+        from rankwell.reviews.screening.tables import PROJECT
+    except ImportError as error:
+        raise MissingExtraError("screening", extra="reviews") from error
+    return PROJECT
 
 
 @review.command()
@@ -214,7 +251,7 @@ def build(
     ] = False,
     seed: Annotated[int, Option(help="Random seed for the split and the relevant examples.")] = 0,
     output: options.Output = "table",
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,13 +15,16 @@ from typer import Argument, Option, Typer, confirm
 from rankwell.cli import options
 from rankwell.core import ParameterError, RankwellError
 from rankwell.report import Column, Table
+from rankwell.report.table import Cell
 
 if TYPE_CHECKING:
     from rankwell import ray, studies
 else:  # the help needs neither
     ray, studies = options.LateModule("rankwell.ray"), options.LateModule("rankwell.studies")
 
-study = Typer(no_args_is_help=True, help="Experiments from one file each: run, resume, report, compare.")
+study = Typer(
+    cls=options.CommandGroup, no_args_is_help=True, help="Experiments from one file each: run, resume, report, compare."
+)
 Named = Annotated[
     str,
     Argument(
@@ -34,6 +38,11 @@ Jobs = Annotated[
     int | None, Option(help="Number of cells to run at the same time (default: two where it helps).", min=1)
 ]
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask before a long run.")]
+Data = Annotated[Path | None, Option(help="Folder with collections (default: RANKWELL_DATA).", readable=False)]
+Sources = Annotated[
+    list[str] | None, Option(help="Where a collection is: NAME=FOLDER or NAME=irds:...; several times.")
+]
+TRAINING_SPEED = "training is counted at 10 pairs a second (a small model on few cores); a GPU is much faster"
 LATENCY = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s)")
 
 
@@ -58,6 +67,7 @@ def show(
         return
     if cell is None:
         print(*studies.described(experiment), sep="\n")
+        options.warn(experiment.warnings())
         if folder.exists:
             print("", *studies.progress_of(folder.plan(), folder.store), sep="\n")
     elif folder.exists:
@@ -67,18 +77,15 @@ def show(
 
 
 @study.command("run")
+@options.with_device
 def run(
     given: Named,
     out: Annotated[
         Path | None, Option("--out", "-o", help="Folder of the study (default: studies/NAME).", readable=False)
     ] = None,
-    budget: Annotated[str | None, Option(help="Name of a smaller version in the study file, such as small.")] = None,
-    data: Annotated[
-        Path | None, Option(help="Folder with collections (default: RANKWELL_DATA).", readable=False)
-    ] = None,
-    collection: Annotated[
-        list[str] | None, Option(help="Where a collection is: NAME=FOLDER or NAME=irds:...; several times.")
-    ] = None,
+    budget: Annotated[str | None, Option(help="Version of the study in its file: small, night, paper, ...")] = None,
+    data: Data = None,
+    collection: Sources = None,
     latency: Annotated[str | None, Option(help="Time that a query may take, for the frontier: 200ms.")] = None,
     vary: Annotated[
         list[str] | None, Option(help="Other values of a variable: model=NAME,FOLDER; several times.")
@@ -102,11 +109,50 @@ def run(
         file.wished,
     )
     others = _on(on, jobs, threads)
+    options.warn([] if quiet else file.warnings())
     folder.begin(file, settings)
     _run(folder, studies.Machine(jobs, threads), others, yes=yes, quiet=quiet)
 
 
+@study.command("cost")
+def cost(
+    given: Named,
+    data: Data = None,
+    collection: Sources = None,
+    fetch: Annotated[bool, Option("--fetch", help="Fetch collections of ir_datasets, to count them.")] = False,
+    threads: options.Threads = None,
+    output: options.Output = "table",
+) -> None:
+    """What each version of a study (its budgets) would take on this machine. Nothing is run."""
+    file = studies.find_study(given)
+    place = studies.data_folder(data, os.environ.get("RANKWELL_DATA"))
+    known = _collections(collection or [], [entry.name for entry in file.study.collection])
+    columns = [
+        Column("budget", "left"),
+        Column("cells"),
+        Column("time"),
+        Column("GB", digits=1),
+        Column("rows left out"),
+    ]
+    rows: list[tuple[Cell, ...]] = []
+    notes = []
+    with tempfile.TemporaryDirectory() as folder:
+        finder = studies.CollectionFinder(place, Path(folder) / "facts.json", known)
+        store = studies.CellStore(Path(folder) / "cells")
+        for one in studies.costs(file, finder, store, studies.Machine(threads=threads).cores, fetch=fetch):
+            work, least = one.estimate, "over " if one.left_out else ""
+            time = f"{least}{studies.duration(work.seconds)}" if work else None
+            figures = (work.cells, time, work.bytes / 1e9, one.left_out) if work else (None,) * 4
+            rows.append((one.budget, *figures, one.about))
+            notes += [f"{one.budget}: rows are left out and not counted: {why}" for why in one.reasons]
+            notes += [f"{one.budget}: {one.why}"] if one.why else []
+            notes += [f"{one.budget}: not here: {', '.join(one.missing)}"] if one.missing else []
+    options.show(output, Table(file.study.title, [*columns, Column("what it is", "left")], rows))
+    options.warn([*notes, TRAINING_SPEED])
+
+
 @study.command("resume")
+@options.with_device
 def resume(
     folder: Folder,
     jobs: Jobs = None,

@@ -14,7 +14,7 @@ from typer import Argument, Option, Typer
 from rankwell import training
 from rankwell.cli import options
 from rankwell.collections import ColumnChoice, open_collection, read_any_qrels, read_any_queries, read_run
-from rankwell.core import Judgments, Progress
+from rankwell.core import Judgments, Progress, Queries
 from rankwell.core.parameters import Parameter, parameters
 from rankwell.models.distillation import training as distillation
 from rankwell.models.distillation.student import compare_speed
@@ -22,11 +22,12 @@ from rankwell.models.language_model import vocabulary as vocabularies
 from rankwell.models.language_model.settings import MlmSettings, VocabularySettings
 from rankwell.models.language_model.training import MlmResult, train_mlm
 from rankwell.models.learning import folders, trainer
-from rankwell.models.learning.pairs import Pairs, open_pairs
+from rankwell.models.learning.pairs import UNLABELLED, Pairs, open_pairs
 from rankwell.models.learning.settings import ValidationSettings
 from rankwell.models.linear.training import LinearSettings, LinearValidation, penalty_table, train_linear
 from rankwell.report import Column, Table
 from rankwell.training import PairOptions, families, search_space
+from rankwell.training.pairs import LABELLED, SELF_SUPERVISED, write_pairs
 from rankwell.training.search import SearchOptions
 
 SHOWN = 10  # words
@@ -53,40 +54,23 @@ def pairs(
     format: options.Format = None,
     fields: options.Fields = None,
     id_column: options.IdColumn = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Make pairs to train on: from judgments with hard and random negatives, or without any judgments."""
     folders.check_new_folder(out)
-    alone, judged = wanted.self_supervised(), wanted.labelled()
-    open_ended = wanted.unlabelled() if unlabelled else None
+    kind = SELF_SUPERVISED if self_supervised else UNLABELLED if unlabelled else LABELLED
+    wanted.check(kind)
     collection, choice = open_collection(source, format), ColumnChoice.parse(id_column, fields, None)
-    texts, judgments = None, Judgments()
-    if not self_supervised:
-        judgments = Judgments() if unlabelled else read_any_qrels(str(qrels or source), split)
-        texts = read_any_queries(str(queries or source), split)
-        texts = texts if unlabelled else texts.only(judgments)
+    judgments = read_any_qrels(str(qrels or source), split) if kind == LABELLED else Judgments()
+    texts = Queries() if kind == SELF_SUPERVISED else read_any_queries(str(queries or source), split)
     with options.reading(f"reading {source}", "documents", encoding=encoding, skip_bad=skip_bad, quiet=quiet) as how:
         spool = training.Spool(how.progress.track(collection.documents(how, choice)), folders.room_beside(out))
+    origin = {"collection": source, "split": split, "qrels": str(qrels or ""), "queries": str(queries or "")}
     with spool, Progress("making pairs", unit="pairs", quiet=quiet) as progress:
-        if texts is None:
-            made = training.write_self_supervised(
-                out, spool, alone, source=source, limit=wanted.limit, progress=progress
-            )
-        else:
-            ranking = None if run is None else read_run(run)
-            if run is None and "hard" in judged.negatives.kinds:
-                depth = judged.negatives.depth
-                ranking = training.bm25_run(spool.values(), texts, depth, judged.query_field, folders.room_beside(out))
-            origin = {"collection": source, "split": split, "qrels": str(qrels or ""), "queries": str(queries or "")}
-            if open_ended is not None:
-                made = training.write_unlabelled(
-                    out, spool, texts, ranking, open_ended, source=origin, progress=progress
-                )
-            else:
-                sources = training.Sources(spool, texts, judgments, ranking)
-                made = training.write_labelled(out, sources, judged, source=origin, progress=progress)
+        sources = training.Sources(spool, texts, judgments, None if run is None else read_run(run))
+        made = write_pairs(out, sources, wanted, kind=kind, source=origin, progress=progress)
     _tell_of_pairs(made, quiet=quiet)
 
 
@@ -114,7 +98,7 @@ def vocabulary(
     fields: options.Fields = None,
     id_column: options.IdColumn = None,
     output: options.Output = "table",
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     skip_bad: options.SkipBad = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -159,7 +143,7 @@ def _command_of(of: trainer.Training[Any]) -> Callable[..., None]:
 
     train.__annotations__["settings"] = of.settings
     train.__doc__ = f"{of.about} rankwell train resume continues an interrupted run."
-    return options.declared(train)
+    return options.with_device(options.declared(train))
 
 
 @contextlib.contextmanager
@@ -186,6 +170,7 @@ def _tell(result: trainer.TrainingResult, *, quiet: bool) -> None:
         options.tell(f"validation {name}: {value:.4f}{before}")
 
 
+@options.with_device
 @options.declared
 def search(
     kind: Annotated[str, Argument(help=f"{', '.join(families.TRAINABLE)}.")],
@@ -241,6 +226,7 @@ def _written(parameter: Parameter, value: Any) -> str:
     return f"{flag} {shlex.quote(str(value))}"
 
 
+@options.with_device
 def resume(
     folder: Annotated[Path, Argument(help="The run's folder.", readable=False)], quiet: options.Quiet = False
 ) -> None:
@@ -284,6 +270,7 @@ def linear(
         options.tell(f"{out}: {len(model.vocabulary):,} terms, of {len(known):,} pairs")
 
 
+@options.with_device
 @options.declared
 def mlm(
     source: options.Source,
@@ -296,7 +283,7 @@ def mlm(
     format: options.Format = None,
     fields: options.Fields = None,
     id_column: options.IdColumn = None,
-    encoding: options.Encoding = "utf-8",
+    encoding: options.Encoding = "auto",
     output: options.Output = "table",
     quiet: options.Quiet = False,
 ) -> None:
@@ -332,6 +319,7 @@ def _tables(result: MlmResult) -> list[Table]:
     return tables
 
 
+@options.with_device
 @options.declared
 def distil(
     teacher: Annotated[str, Argument(help="A cross-encoder: a name or folder.", autocompletion=options.cross_encoders)],
@@ -353,7 +341,7 @@ def distil(
             options.tell(line)
 
 
-train = Typer(no_args_is_help=True, help="Training: pairs, models, searches over settings.")
+train = Typer(cls=options.CommandGroup, no_args_is_help=True, help="Training: pairs, models, searches over settings.")
 for command in (pairs, linear, vocabulary, mlm):
     train.command()(command)
 for name, family in families.TRAINABLE.items():

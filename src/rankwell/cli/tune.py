@@ -18,6 +18,7 @@ from rankwell.core import ParameterError, Progress, Stage
 from rankwell.core.parameters import Weights, grid_of, parameters
 from rankwell.index import SearchIndex, open_index
 from rankwell.pipelines import RankerOptions, RerankOptions
+from rankwell.pipelines.file import options_from
 from rankwell.report.sweep import tuning_table
 
 K = 100  # documents of each query, unless -k says otherwise
@@ -30,13 +31,18 @@ RERANKED = {"depth": [10, 20, 50], "interpolate": [None, 0.1, 0.3, 0.5, 0.7, 0.9
 FirstGrid, SecondGrid = grid_of(RankerOptions), grid_of(RerankOptions)
 
 
+@options.with_device
 @options.declared
 def tune(
     folder: options.IndexAddress,
     queries: options.Queries,
-    qrels: Annotated[str, Argument(help="Judgments in any format, or a collection that has some.")],
+    qrels: Annotated[str, Argument(help=f"Judgments ({options.QRELS}), or a collection that has some.")],
     first: FirstGrid,  # type: ignore[valid-type]
     second: SecondGrid,  # type: ignore[valid-type]
+    pipeline: options.PipelineFile = None,
+    save: Annotated[
+        Path | None, options.path_option("Write the best pipeline to this file, for --pipeline of commands.", "--save")
+    ] = None,
     measure: Annotated[
         str, Option("--measure", "-m", help="Measure to optimise.", autocompletion=options.measures)
     ] = "nDCG@10",
@@ -55,14 +61,17 @@ def tune(
 
     The options are those of `rankwell rank`. Give several values of one with commas (`--k1 0.9,1.2`), or by repeating
     it (`--document '{title}' --document '{title} {abstract}'`): every combination is tried. Without any, the usual
-    values are tried for the kind of search: by words, --hybrid, --rm3 or --rerank.
+    values are tried for the kind of search: by words, --hybrid, --rm3 or --rerank. With --pipeline the search of that
+    file is the start: what is not tried stays as it is there, and the difference is to it.
     """
+    begun = {} if pipeline is None else pipelines.read_options(pipeline)
     given = {**vars(first), **vars(second)}
     given["weights"] = _weights(given["weights"], steps)
     tried = {name: values for name, values in given.items() if isinstance(values, list)}
     fixed = {name: value for name, value in given.items() if value is not None and name not in tried}
     fixed |= {name: values[0] for name, values in tried.items() if len(values) == 1}
-    grid = {name: values for name, values in tried.items() if len(values) > 1} or _usual(fixed)
+    grid = {name: values for name, values in tried.items() if len(values) > 1} or _usual({**begun, **fixed}, fixed)
+    fixed = {**begun, **{name: value for name, value in fixed.items() if name not in begun or value is not False}}
     asked, judged = read_any_queries(queries, split), read_any_qrels(qrels, split)
     search = _Search(open_index(folder), fixed, asked.texts(), threads)
     with Progress("tuning", unit="settings", quiet=quiet) as progress:
@@ -79,6 +88,9 @@ def tune(
         print(f"without tuning: {tuning.untuned.value if tuning.untuned else 0:.4f}; ", end="")
         print(f"difference {difference.mean:+.4f} ({low:+.4f} to {high:+.4f}), p = {difference.p:.2g}")
         print(f"options: {_as_options({**fixed, **tuning.best.setting})}")
+    if save is not None:
+        pipelines.write_options(save, *options_from({"k": K, **fixed, **tuning.best.setting}))
+        options.tell(f"pipeline: {save}")
 
 
 def _weights(told: list[str] | None, steps: int) -> list[str] | None:
@@ -89,11 +101,11 @@ def _weights(told: list[str] | None, steps: int) -> list[str] | None:
     return [Weights().read("--weights", weights) for weights in pipelines.weight_grid(names, steps)]
 
 
-def _usual(fixed: Mapping[str, Any]) -> dict[str, Any]:
+def _usual(search: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
     """What is tried for this kind of search, without what the user has fixed."""
     parts: dict[str, Mapping[str, Any]] = {"hybrid": HYBRID, "rm3": EXPANDED, "rerank": RERANKED}
-    usual = {name: values for kind, grid in parts.items() if fixed.get(kind) for name, values in grid.items()}
-    if not usual and not fixed.get("dense"):
+    usual = {name: values for kind, grid in parts.items() if search.get(kind) for name, values in grid.items()}
+    if not usual and not search.get("dense"):
         usual = BY_WORDS
     grid = {name: values for name, values in usual.items() if name not in fixed}
     if not grid:
@@ -130,12 +142,6 @@ class _Search:
     def __call__(self, **setting: Any) -> Stage:
         """The pipeline with these settings, and the fixed ones."""
         values = {"k": K, **self.fixed, **setting}
-        own = {name: values[name] for name in parameters(RankerOptions) if name in values}
-        first = RankerOptions(**own, threads=self.threads)
-        own = {name: values[name] for name in parameters(RerankOptions) if name in values}
-        again = RerankOptions(**own, threads=self.threads, quiet=True)
-        if again.rerank is None:
-            return first.ranker(self.index, self.texts)
-        again = replace(again, relevant=known_relevant(again.relevant))
-        stage = replace(first, k=again.deep(first.k)).ranker(self.index, self.texts)
-        return (stage >> again.stage(self.index)).top(first.k)
+        first, again = options_from(values)
+        again = replace(again, relevant=known_relevant(again.relevant), threads=self.threads, quiet=True)
+        return pipelines.pipeline_of(self.index, replace(first, threads=self.threads), again, self.texts)

@@ -21,7 +21,7 @@ from rankwell.models.base import catalogue, export, sources, tokens
 from rankwell.models.base.folder import ModelFolder
 
 # The module of a package, where it has another name.
-MODULES = {"pystemmer": "Stemmer"}
+MODULES = {"protobuf": "google.protobuf", "pystemmer": "Stemmer"}
 EXTRAS = {
     "plots": "pictures in reports and on pages",
     "parquet": "Parquet files",
@@ -29,13 +29,21 @@ EXTRAS = {
     "irds": "the collections of ir_datasets (irds:...)",
     "lemmas": "lemmas instead of stems",
     "ann": "approximate search among many vectors (--hnsw)",
-    "hub": "models from the Hugging Face hub",
+    "files": "spreadsheets, PDF files, PostgreSQL tables",
+    "hub": "models from the Hugging Face hub, and other tokenizers than BERT's",
+    "watch": "an index that follows its files (rankwell index --watch)",
     "train": "training, and models that come as PyTorch weights",
     "web": "the search page and its API (rankwell serve)",
     "assess": "judging by several people (rankwell assess)",
     "reviews": "systematic reviews (rankwell review)",
     "clickhouse": "an index in ClickHouse's embedded engine (chdb://...)",
     "ray": "work on several machines (--on ray)",
+    "pyterrier": "stages in PyTerrier, and its transformers here",
+    "ranx": "runs and judgments of ranx",
+    "langchain": "a pipeline as a LangChain retriever",
+    "llama-index": "a pipeline as a LlamaIndex retriever or re-ranker",
+    "haystack": "a pipeline as a Haystack component",
+    "mcp": "a server for language models (rankwell serve --mcp)",
 }
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<extras>[^]]*)\])?\s*(?:\(?>=\s*(?P<least>[\d.]+))?")
 EXTRA = re.compile(r"extra\s*==\s*['\"](?P<extra>[\w-]+)['\"]")

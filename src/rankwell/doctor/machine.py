@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from rankwell.core import RankwellError, home
 from rankwell.core.kernels import Kernels
+from rankwell.core.run_lines import kernels as run_kernels
+from rankwell.core.run_lines import warm_runs
 from rankwell.vectors.search import KERNELS, runnable_kernels
 
 GOOD, NOTE, BROKEN = "good", "note", "broken"
@@ -150,14 +152,17 @@ class Warmed(NamedTuple):
         return f"{self.name}: {done} in {self.seconds:.1f} s"
 
 
+GROUPS = {**KERNELS, "runs": (run_kernels, warm_runs)}
+
+
 def kernels() -> list[Finding]:
     """For each group of kernels, whether it is compiled already."""
-    return [_compiled(name, group) for name, (group, _) in KERNELS.items()]
+    return [_compiled(name, group) for name, (group, _) in GROUPS.items()]
 
 
 def warm_kernels() -> Iterator[Warmed]:
     """Compile all kernels that are not compiled yet, group by group, and cache them in RANKWELL_HOME."""
-    for name, (group, make_ready) in KERNELS.items():
+    for name, (group, make_ready) in GROUPS.items():
         if not group.can_be_kept():
             raise RankwellError(
                 f"{home() / 'kernels'}: expected a folder for compiled kernels, found none: {ANOTHER_HOME}"

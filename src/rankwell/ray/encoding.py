@@ -64,7 +64,7 @@ def add(counter: Any, counts: Mapping[str, int]) -> None:
         setattr(counter, name, getattr(counter, name) + count)
 
 
-SETTINGS = ("pooling", "layer", "normalise", "precision", "query_prompt")
+SETTINGS = ("pooling", "layer", "normalise", "precision", "query_prompt", "document_prompt")
 A_THREAD = 16  # texts or pairs of a chunk
 
 

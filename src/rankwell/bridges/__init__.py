@@ -1,0 +1,1 @@
+"""Bridges to other libraries: one module for each, which needs the extra of the same name."""
