@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def new_page(browser: Any, *, width: int = WIDE, dark: bool = False, **settings:
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, **settings)
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
+    page.click = partial(click_and_load, page, page.click)
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: said.append(str(error)))
@@ -62,6 +64,12 @@ def new_page(browser: Any, *, width: int = WIDE, dark: bool = False, **settings:
     finally:
         context.close()
     assert not said
+
+
+def click_and_load(page: Any, click: Callable[..., None], selector: str, **settings: Any) -> None:
+    """A click waits until its navigation has begun. What a test looks at next is there only when the page is loaded."""
+    click(selector, **settings)
+    page.wait_for_load_state()
 
 
 def assert_no_stumbling_blocks(page: Any) -> None:

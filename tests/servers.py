@@ -14,6 +14,12 @@ from urllib.request import urlopen
 from inbox import free_port
 from waiting import wait_until
 
+LIMIT = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[1])))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
 
 @dataclass
 class Server:
@@ -27,12 +33,15 @@ class Server:
         return self.said.read_text()
 
 
-def started(words: list[str], said: Path, port: int | None = None, **extra: str) -> Server:
-    """The server of `rankwell WORDS --port PORT`, when it answers."""
+def started(
+    words: list[str], said: Path, port: int | None = None, *, descriptors: int | None = None, **extra: str
+) -> Server:
+    """The server of `rankwell WORDS --port PORT`, when it answers; with at most so many open files."""
     port = port or free_port()
     command = [sys.executable, "-m", "rankwell", *words, "--port", str(port)]
     with said.open("ab") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=file, env={**os.environ, **extra})
+        limited = [sys.executable, "-c", LIMIT, str(descriptors)] if descriptors else []
+        process = subprocess.Popen([*limited, *command], stdout=file, stderr=file, env={**os.environ, **extra})
     server = Server(process, f"http://127.0.0.1:{port}", said)
     try:
         wait_until(lambda: process.poll() is not None or answers(server), server.words, pause=0.1)

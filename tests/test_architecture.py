@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "clickhouse": ("vectors",),
     "retrieve": ("vectors",),
     "pipelines": ("retrieve",),
+    "bridges": ("pipelines",),
     "training": ("pipelines",),
     "judging": ("report", "store"),
     "reviews": ("training", "store"),
@@ -40,10 +41,11 @@ MAY_IMPORT = {
     "ray": ("studies",),
     "apps": ("pipelines", "reviews", "judging"),
     "doctor": ("vectors",),
-    "cli": ("clickhouse", "ray", "apps", "doctor"),
+    "cli": ("clickhouse", "ray", "apps", "bridges", "doctor"),
 }
 HEAVY = ("torch", "numba", "onnxruntime", "matplotlib", "pandas", "pyarrow", "scipy", "sklearn", "ir_datasets")
 HEAVY += ("sqlalchemy", "alembic", "transformers", "sentence_transformers", "fastapi", "ray")
+HEAVY += ("pyterrier", "ranx", "langchain_core", "llama_index", "haystack", "mcp")
 
 
 def allowed(package: str) -> set[str]:
@@ -117,6 +119,8 @@ def _is_exported(module: object, name: str) -> bool:
         "import rankwell.analysis",
         "import rankwell.pipelines",
         "import rankwell.judging",
+        "import rankwell.bridges.hits",
+        "import rankwell.bridges.mcp",
     ],
 )
 def test_importing_loads_nothing_heavy(program: str) -> None:

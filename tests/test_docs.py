@@ -5,8 +5,9 @@ A page is one session in an empty folder. A block marked `python` is executed in
 ours run in this process, unless a shell is needed. Any other block whose first line of marking names a file (`csv
 papers.csv`) puts that file into the folder. A page that begins with `<!-- needs: models -->` uses the models of `make
 setup`, one with `<!-- needs: chdb -->` the embedded ClickHouse engine; `<!-- needs: models, time -->` leaves a page
-that trains to `make test-all`. `rankwell serve DIR` would go on for ever: it is started at a port of its own, asked for
-one search, and goes on to the end of the page, while later blocks reach it at the printed address.
+that trains to `make test-all`, `<!-- needs: bridges -->` one with other people's libraries to `make test-long`.
+`rankwell serve DIR` would go on for ever: it is started at a port of its own, asked for one search, and goes on to the
+end of the page, while later blocks reach it at the printed address.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlencode
@@ -43,6 +45,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(?P<kind>[\w-]+)(?: (?P<name>[\w./-]+))?\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 SERVER = re.compile(r"rankwell serve (?!keys\b|-)")
+THEIRS = ("ignore:The inplace keyword", "ignore:unsafe cast")  # of PyTerrier and ranx
 SHELL = re.compile(r"[|<>;&$*`]")  # what a shell must see to
 
 
@@ -104,7 +107,8 @@ def needs(page: Path) -> set[str]:
 
 
 def with_marks(page: Path) -> object:
-    return pytest.param(page, id=page.name, marks=[pytest.mark.slow] if "time" in needs(page) else [])
+    marks = {"time": [pytest.mark.slow], "bridges": [pytest.mark.long, *(map(pytest.mark.filterwarnings, THEIRS))]}
+    return pytest.param(page, id=page.name, marks=[mark for need in needs(page) for mark in marks.get(need, [])])
 
 
 @pytest.mark.parametrize("page", [with_marks(page) for page in PAGES])
@@ -119,6 +123,9 @@ def test_the_code_on_a_page_runs(
         request.getfixturevalue("use_models")
     if "chdb" in needs(page):
         need_chdb()
+    if "bridges" in needs(page):
+        require("bridges", there=find_spec("pyterrier") is not None, how="pip install 'rankwell[bridges]'")
+        monkeypatch.setenv("HAYSTACK_TELEMETRY_ENABLED", "False")
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__main__"}
     with servers(tmp_path_factory.mktemp("servers")) as running:

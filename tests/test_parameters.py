@@ -22,7 +22,9 @@ from rankwell.studies.recipes import RECIPES
 from rankwell.studies.recipes.recipe import OF_THE_STUDY
 from rankwell.studies.recipes.recipe import SETTINGS as OF_RECIPES
 from rankwell.training import PairOptions
+from rankwell.training.adapt import AdaptSettings
 from rankwell.training.families import TRAINABLE
+from rankwell.training.finetune import FinetuneSettings
 from rankwell.training.search import SearchOptions
 from rankwell.training.search_space import parse_value
 from tiny_models import needs_torch
@@ -37,6 +39,8 @@ COMMANDS: Mapping[str, tuple[type[Any], ...]] = {
     "train pairs": (PairOptions,),
     "train search": (SearchOptions, ValidationSettings),
     "distil": (DistilSettings, DistilValidation),
+    "finetune": (FinetuneSettings,),
+    "adapt": (AdaptSettings,),
 }
 PENALTY = "penalty"  # the command takes several, as text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -82,13 +83,43 @@ def test_the_site_is_built_without_a_warning_and_searched_from_the_disk(copy: Pa
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "line", ["[nowhere](nowhere.md)", '<script src="https://example.org/x.js"></script>'], ids=["link", "outside"]
+    "line",
+    [
+        "[nowhere](nowhere.md)",
+        "[no place](evaluation.md#nowhere)",
+        '<a href="nowhere.html">raw</a>',
+        '<script src="https://example.org/x.js"></script>',
+    ],
+    ids=["link", "place", "html", "outside"],
 )
 def test_a_page_that_leads_nowhere_or_loads_from_outside_is_refused(copy: Path, tmp_path: Path, line: str) -> None:
     project = shutil.copytree(copy, tmp_path / "project")
     page = project / "docs" / "analysis.md"
     page.write_text(f"{page.read_text(encoding='utf-8')}\n\n{line}\n", encoding="utf-8")
     assert build(project=project).returncode != 0
+
+
+PICTURES = sorted((ROOT / "docs" / "pictures").iterdir())
+SHOWN_ON = {"comparison", "judging", "screening", "search-page"}
+
+
+def test_pictures_are_small_and_shown_with_words_for_those_who_do_not_see_them() -> None:
+    assert {picture.stem for picture in PICTURES} == SHOWN_ON
+    pages = [page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]]
+    for picture in PICTURES:
+        assert picture.stat().st_size < 150_000
+        shown = [re.search(rf"!\[([^\]]{{40,}})\]\((?:\.\./|docs/)?pictures/{picture.name}\)", page) for page in pages]
+        assert any(shown), picture.name
+
+
+@pytest.mark.slow
+def test_pictures_can_be_taken_again(tmp_path: Path) -> None:
+    with chromium():
+        pass  # skips where there is none
+    command = [sys.executable, str(ROOT / "website" / "pictures.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert {picture.stem for picture in tmp_path.iterdir()} == SHOWN_ON
 
 
 def test_a_block_that_names_a_file_shows_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,3 +131,12 @@ def test_a_block_that_names_a_file_shows_the_name(monkeypatch: pytest.MonkeyPatc
     shown = markdown.markdown("```csv papers.csv\nid,title\n```\n", extensions=extensions)
     assert "papers.csv</span>" in shown
     assert "id,title" in shown
+
+
+def test_the_install_page_names_every_extra_for_users() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    ours = {"bench", "dev", "docs", "lint", "test", "test-all"}
+    of_bridges = set(re.findall(r"[\w-]+", extras["bridges"][0].partition("[")[2]))
+    missing = [name for name in extras if name not in ours | of_bridges and f"rankwell[{name}]" not in page]
+    assert not missing

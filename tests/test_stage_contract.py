@@ -24,7 +24,7 @@ from models.reranking.tiny_bert import HIDDEN, WORDS, write_tiny_bert
 from needs import require
 from on_ray.travelling import Here
 from rankwell.collections import write_run
-from rankwell.core import Document, Judgments, Pipeline, Queries, Query, RankwellError, Run, Stage, Top
+from rankwell.core import Document, FunctionStage, Judgments, Pipeline, Queries, Query, RankwellError, Run, Stage, Top
 from rankwell.index import Index, IndexWriter
 from rankwell.models.base import load_text_encoder
 from rankwell.models.base.folder import RankerRecord, read_weights, write_weights
@@ -35,6 +35,7 @@ from rankwell.models.families import reranker
 from rankwell.models.linear.ranking import Linear, LinearModel, Words, save_linear
 from rankwell.models.parade.ranking import Parade
 from rankwell.models.reranking.passages import Passages
+from rankwell.models.reranking.reranker import NullReranker
 from rankwell.models.review_rankers.architectures import ARCHITECTURES, architecture
 from rankwell.models.review_rankers.graph import ArchitectureRecord
 from rankwell.models.review_rankers.ranking import ArchitectureRanker
@@ -58,6 +59,7 @@ from rankwell.reviews.pubmed.client import PubMedRanker
 from rankwell.reviews.pubmed.transport import Account, Throttle, Transport
 from rankwell.studies.steps.kinds import Known, Pool, Stored
 from rankwell.testing import check_model, check_stage, example_run
+from rankwell.training.recipe import Restricted
 from rankwell.vectors import embed
 from rankwell.vectors.search import can_connect
 from reviews.eutilities_server import article, serving
@@ -185,6 +187,14 @@ class Checked:
     how: dict[str, Any] = field(default_factory=lambda: {"tolerance": 0})
 
 
+def halved(run: Run) -> Run:
+    return run.with_scores(run.scores / 2)
+
+
+def ranks(run: Run) -> np.ndarray:
+    return -run.ranks
+
+
 VARIANTS = {"q1": [("w1 w5", 0.8), ("w30", 0.25)], "q3": [("w4 w4", 0.5)]}
 STEADY = {"tolerance": 0}
 CHECKED = {
@@ -195,6 +205,12 @@ CHECKED = {
     "BM25 with a filter": Checked(BM25, lambda w: BM25(w.index, filter="year>=2010", query_field="question")),
     "BM25 with AND": Checked(BM25, lambda w: BM25(w.index, match="and")),
     "BM25 with an expression": Checked(BM25, lambda w: BM25(w.index, match="or & expr:w1 OR w2", k=30)),
+    "a function": Checked(
+        FunctionStage, lambda _: FunctionStage(halved), "run", {**STEADY, "changes": {"function": ranks}}
+    ),
+    "a function that gives scores": Checked(
+        FunctionStage, lambda _: FunctionStage(ranks), "run", {**STEADY, "changes": {"function": halved}}
+    ),
     "RM3": Checked(RM3, lambda w: RM3(BM25(w.index), fb_docs=3)),
     "RM3 after BM25": Checked(RM3, lambda w: RM3(BM25(w.index), fb_docs=3), given="run"),
     "RM3 of TF-IDF with AND": Checked(RM3, lambda w: RM3(SumTfIdf(w.index, match="and"), fb_docs=3)),
@@ -218,6 +234,7 @@ CHECKED = {
     "random after BM25, of some": Checked(RandomRanker, lambda _: RandomRanker(3, ("a", "b"), k=2), given="run"),
     "top": Checked(Top, lambda _: Top(3), given="run"),
     "pipeline": Checked(Pipeline, lambda w: BM25(w.index) >> CrossEncoder(w.cross_encoder, **QUIET) >> Top(4), how={}),
+    "null re-ranker": Checked(NullReranker, lambda _: NullReranker(3), "run", {"reranks": 3}),
     "interpolate": Checked(
         Interpolate, lambda w: Interpolate(CrossEncoder(w.cross_encoder, k=3, **QUIET)), "run", {"reranks": 3}
     ),
@@ -271,6 +288,9 @@ CHECKED = {
     ),
     "PARADE on a cluster": Checked(
         RerankOn, lambda w: RerankOn(reranker(w.parade).changed(k=3, **QUIET), Here()), "example", {"reranks": 3}
+    ),
+    "candidates of each query": Checked(
+        Restricted, lambda _: Restricted(Judgments([("q1", "d3", 1), ("q1", "d5", 0), ("q2", "d3", 0)])), "run"
     ),
     "a stored run": Checked(Stored, lambda w: Stored(w.run_file, w.index)),
     "judged documents": Checked(Pool, lambda w: Pool(Judgments([("q1", "d3", 1), ("q1", "d5", 0)]), w.index)),
@@ -333,11 +353,16 @@ def test_every_stage_of_the_package_is_checked() -> None:
     found = set()
     for place in stages_in_the_source():
         module, name = place.split(":")
+        if module == TRANSFORMERS:
+            continue
         kind = getattr(importlib.import_module(module), name)
         if isinstance(kind, type) and issubclass(kind, Stage) and not inspect.isabstract(kind):
             found.add(kind)
     assert {BM25, Linear, RerankOn} < found
     assert found == {PubMedRanker, *(checked.kind for checked in CHECKED.values())}
+
+
+TRANSFORMERS = "rankwell.bridges.pyterrier"  # tests/bridges/test_pyterrier.py checks its stage, with the library
 
 
 # Stages that break a promise, each in one way.

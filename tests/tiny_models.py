@@ -13,6 +13,7 @@ import pytest
 from needs import require
 
 if TYPE_CHECKING:
+    from rankwell.index import Index
     from rankwell.models.learning.pairs import Pairs
 
 TOPICS = [
@@ -52,6 +53,20 @@ def topic_pairs(folder: Path, *, queries: int = 40, documents: int = 5, seed: in
                 label = float(document == 0)
                 writer.add(Pair(f"q{query}", f"d{query}-{document}", word, text, label))
     return open_pairs(folder)
+
+
+def topic_index(folder: Path, documents: int = 30) -> Index:
+    """An index of documents with titles and sentences, each about a topic."""
+    from rankwell.core import Document
+    from rankwell.index import Index, IndexWriter
+
+    lots = random.Random(2)  # noqa: S311 -- texts, not secrets
+    with IndexWriter(folder) as writer:
+        for number in range(documents):
+            topic = TOPICS[number % len(TOPICS)]
+            text = " ".join(f"The {topic} of {' '.join(lots.choices(FILLERS, k=6))}." for _ in range(3))
+            writer.add(Document(f"d{number}", {"title": f"{topic} {lots.choice(FILLERS)}", "text": text}))
+    return Index.open(folder)
 
 
 def tiny_bert(folder: Path, *, seed: int = 0, layers: int = 2, head: str | None = None, **changes: Any) -> Path:

@@ -15,6 +15,7 @@ from rankwell.clickhouse import push
 from rankwell.core import RankwellError
 from rankwell.index import Index
 from rankwell.models.base import load_text_encoder
+from rankwell.retrieve import BM25
 from rankwell.vectors import embed
 
 BI_ENCODER, CROSS_ENCODER = "minilm-l3", "ms-marco-minilm-l12"
@@ -40,6 +41,7 @@ OF_WORDS = {
     "weights": [("--weights", "title=2,abstract=0.5"), ("--weights", "title=1,abstract=1", "--match", "and")],
     "rm3": [("--rm3",)],
     "rm3_settings": [("--rm3", "--rm3-settings", "2,3,0.4")],
+    "variant": [("--variant", "soap=0.5", "--variant", "fresh air")],
     "explain": [("--explain",)],
     "as_json": [("--json",)],
 }
@@ -59,16 +61,20 @@ OF_RERANKERS = {
     "interpolate": [(*RERANK, "--interpolate", "0.5")],
     "precision": [(*RERANK, "--precision", "int8")],
     "max_tokens": [(*RERANK, "--max-tokens", "16")],
+    "device": [(*RERANK, "--device", "cpu")],
 }
 OF_RANK = {
     "query_field": [("--query-field", "question")],
     "split": [("--split", "test")],
     "tag": [("--tag", "mine")],
+    "variants_file": [("--variants-file", "variants.tsv")],
+    "pipeline": [("--pipeline", "pipeline.toml")],
     "threads": [("--threads", "2")],
     "quiet": [("--quiet",)],
 }
 REFUSED = {
-    "variants": (("--variants", "2"), r"similar queries \(--variants\).*expand queries with RM3 \(--rm3\) there")
+    "variants": (("--variants", "2"), r"similar queries \(--variants\).*expand queries with RM3 \(--rm3\) there"),
+    "sort": (("--sort", "year"), r"sort: expected an index in a folder.*sort by relevance"),
 }
 ELSEWHERE = {
     "folder",  # is what changes
@@ -76,6 +82,7 @@ ELSEWHERE = {
     "queries",
     "out",
     "on",  # tests/scale; the embedded engine has one process a folder
+    "synonyms",  # become variants of the query
     "relevant",  # a text for the model, whose documents come from where they are
 }
 
@@ -126,6 +133,8 @@ def test_options_of_rank_are_the_same(filled: Callable[[], str]) -> None:
     where = filled()
     Path("queries.jsonl").write_text('{"_id": "1", "text": "masks", "question": "do masks stop droplets"}\n')
     Path("queries.tsv").write_text("1\tmasks stop droplets\n2\tsoap\n")
+    Path("variants.tsv").write_text("1\tfresh air\t0.5\n")
+    BM25("index", b=0.1).save("pipeline.toml")
     for words in (words for ways in OF_RANK.values() for words in ways):
         queries = "queries.jsonl" if "--query-field" in words else "queries.tsv"
         for place, out in (("index", "here.trec"), (where, "there.trec")):

@@ -127,6 +127,8 @@ def test_an_id_that_comes_twice_and_odd_settings_are_refused(chdb: str) -> None:
     twice = [Document("a", {"text": "fever"}), Document("a", {"text": "cough"})]
     with pytest.raises(RankwellError, match="an id of its own for each, found 'a' twice"):
         push_documents(twice, chdb, **SETTINGS)
+    with pytest.raises(ParameterError, match="document id: expected a text of 1 to 512 bytes without control"):
+        push_documents([Document("a\nb", {"text": "fever"})], chdb, **SETTINGS)
     with pytest.raises(RankwellError, match="an id of its own for each of 2 documents, found 1 ids"):
         push_documents(twice, chdb, load=1, **SETTINGS)
     with pytest.raises(ParameterError, match="workers"):

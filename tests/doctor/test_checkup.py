@@ -17,7 +17,7 @@ from rankwell.doctor.checkup import EXTRAS, is_older, parse_requirements
 from rankwell.doctor.machine import BROKEN, GOOD, NOTE, Finding, core_share, folder_size, int8_products, memory_limit
 
 ROOT = Path(__file__).parents[2]
-NOT_FOR_USERS = {"all", "bench", "dev", "docs", "lint", "test", "test-all"}
+NOT_FOR_USERS = {"bridges", "all", "bench", "dev", "docs", "lint", "test", "test-all"}
 
 
 def rankwell(*words: str, **extra: str) -> subprocess.CompletedProcess[str]:
@@ -183,10 +183,10 @@ def test_the_size_of_a_folder_is_that_of_its_files(tmp_path: Path) -> None:
 
 
 def test_a_package_that_does_not_load_is_broken_and_named(tmp_path: Path) -> None:
-    (tmp_path / "tokenizers.py").write_text("raise ImportError('libfoo.so: cannot open shared object file')")
+    (tmp_path / "onnxruntime.py").write_text("raise ImportError('libfoo.so: cannot open shared object file')")
     program = "import sys; sys.path.insert(0, sys.argv[1]); import rankwell.doctor.checkup as p\n"
     program += "print([(f.name, str(f), f.way_out) for f in p.packages() if f.state == 'broken'])"
     command = [sys.executable, "-c", program, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "libfoo.so: cannot open shared object file" in done.stdout
-    assert "pip install --force-reinstall 'tokenizers>=" in done.stdout
+    assert "pip install --force-reinstall 'onnxruntime>=" in done.stdout

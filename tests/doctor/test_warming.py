@@ -53,6 +53,16 @@ for dimensions in (7, 384):
         for allowed in (None, np.arange(900) % 2 == 0):
             for few in (1, 5):
                 list(exact(rows, vectors[:few], 3, allowed, threads))
+from rankwell.collections import read_qrels, read_run, write_run
+from rankwell.collections.formats import trec_lines
+from rankwell.core import run_lines
+from rankwell.evaluation import evaluate
+from rankwell.retrieve import BM25
+
+run_lines.WORTH_LOADING = trec_lines.WORTH_READING = 0
+write_run(folder / "run.trec", BM25(index, k=100)({"q1": words[3], "q2": words[4]}))
+(folder / "qrels").write_text("q1 0 1-3 1\\nq2 0 2-4 1\\n")
+evaluate(read_qrels(folder / "qrels"), read_run(folder / "run.trec"))
 print(len(of_vectors().scan.signatures))
 """
 
@@ -74,7 +84,7 @@ def test_warming_compiles_everything_that_searches_need(
     home = tmp_path_factory.getbasetemp() / "home"  # that of other tests, which have compiled some of it
     doctor = [sys.executable, "-m", "rankwell", "doctor"]
     said = run([*doctor, "--warm"], RANKWELL_HOME=str(home)).splitlines()
-    assert [line.split(":")[0] for line in said] == ["search", "vectors"]
+    assert [line.split(":")[0] for line in said] == ["search", "vectors", "runs"]
     assert all(re.search(r"compiled (\d+ functions|before, loaded) in [\d.]+ s$", line) for line in said)
     before = files(home)
     assert run([sys.executable, "-c", SEARCHES, str(tmp_path)], RANKWELL_HOME=str(home)) == "1\n"
@@ -82,7 +92,9 @@ def test_warming_compiles_everything_that_searches_need(
     again = run([*doctor, "--warm"], RANKWELL_HOME=str(home)).splitlines()
     assert all("compiled before, loaded in" in line for line in again)
     assert files(home) == before
-    assert re.search(r"Kernels\n +search +compiled\n +vectors +compiled\n", run(doctor, RANKWELL_HOME=str(home)))
+    assert re.search(
+        r"Kernels\n +search +compiled\n +vectors +compiled\n +runs +compiled\n", run(doctor, RANKWELL_HOME=str(home))
+    )
 
 
 def test_a_home_that_cannot_be_written_to_keeps_no_kernels(tmp_path: Path) -> None:
