@@ -14,7 +14,7 @@ REPLIES = $(RANKWELL_HOME)/biopython
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile -c constraints.txt
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: demo test test-all test-long test-versions test-processors docs lint format bench setup setup-all clean
+.PHONY: demo test test-all test-long test-versions test-processors fuzz docs sbom lint format bench setup setup-all clean
 
 demo: $(VENV)/ready  ## the whole loop on the bundled collection, and a page at its end
 	$(BIN)/rankwell demo
@@ -35,8 +35,15 @@ test-versions: setup  ## the quick tests with other versions of Python, where th
 test-processors: setup  ## the numeric tests under emulated processors, where QEMU is here
 	$(BIN)/python tests/emulated.py
 
+SECONDS ?= 60
+fuzz: setup  ## variants of good inputs for every reader and every request, for SECONDS=3600 or another while
+	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS)
+
 docs: $(VENV)/ready-docs  ## the documentation as a site in site/, with every warning an error
 	$(BIN)/python website/build.py
+
+sbom: $(VENV)/ready  ## a bill of materials of the environment, CycloneDX
+	mkdir -p site && $(BIN)/python website/sbom.py site/sbom.json
 
 lint: $(VENV)/ready-lint
 	$(BIN)/ruff format --check .
@@ -74,6 +81,8 @@ $(VENV)/ready-all: $(VENV)/ready-test
 	mkdir -p $(REPLIES) && $(BIN)/python -m pip download --quiet --no-deps --no-binary=biopython biopython==1.88 -d $(REPLIES) \
 	    && tar -xzf $(REPLIES)/biopython-1.88.tar.gz -C $(REPLIES) --strip-components=1 biopython-1.88/Tests/Entrez biopython-1.88/Tests/Medline \
 	    && rm $(REPLIES)/biopython-1.88.tar.gz || echo "going on without Biopython's replies: some tests will be skipped"
+	# files that other people wrote, from the tests of their projects
+	$(BIN)/python tests/collections/zoo/fetch.py $(RANKWELL_HOME)/zoo || echo "going on without the zoo: some tests will be skipped"
 	touch $@
 
 $(VENV)/ready-lint: $(VENV)/ready-test
@@ -89,4 +98,4 @@ $(VENV)/ready-bench: $(VENV)/ready-test
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo site .cache .fuzz .pytest_cache .mypy_cache .ruff_cache .hypothesis

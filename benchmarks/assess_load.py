@@ -26,6 +26,7 @@ from urllib.request import urlopen
 
 import numpy as np
 
+from rankwell.apps.assess.application import cookie_name
 from rankwell.apps.web import Session, Sessions
 from rankwell.core import Judgments
 from rankwell.judging.opening import Material
@@ -122,9 +123,8 @@ def start(where: str, key: str) -> tuple[subprocess.Popen[bytes], int]:
     raise RuntimeError("the server does not answer")
 
 
-async def measure(port: int, key: str, names: list[str], seconds: float, every: float) -> list[float]:
+async def measure(port: int, sessions: Sessions, names: list[str], seconds: float, every: float) -> list[float]:
     """The seconds that each grade took."""
-    sessions = Sessions(key.encode(), name="rankwell-assess", secure=False)
     times: list[float] = []
     end = time.perf_counter() + seconds
     await asyncio.gather(*(Assessor(port, sessions, name).work(end, every, times) for name in names))
@@ -142,9 +142,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         where, key = given.database or str(Path(folder) / "study.db"), secrets.token_hex(32)
         names = make_study(where, given.assessors)
+        with open_store(where) as store:
+            sessions = Sessions(key.encode(), name=cookie_name(store), secure=False)
         server, port = start(where, key)
         try:
-            times = asyncio.run(measure(port, key, names, given.seconds, given.every))
+            times = asyncio.run(measure(port, sessions, names, given.seconds, given.every))
         finally:
             server.terminate()
             server.wait()

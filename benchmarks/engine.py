@@ -5,7 +5,8 @@
 Every engine runs in processes of its own, one thread each, in turn, `repeats` times; the medians count. Half of the
 queries ("first") were looked at while the engine was tuned, so it is the other half that is reported. Searches are
 timed one at a time (p50, p99) and all in one call where an engine can do that (queries per second). Corpora, indexes
-and queries stay in --folder, so that a second run starts at once.
+and queries stay in --folder, so that a second run starts at once. `--rank` measures runs instead: from all queries to a
+TREC file of the 1,000 best documents of each, whole commands.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ PEERS = Path(__file__).with_name("engine_peers.py")
 Measured = dict[str, Any]
 
 
-def run(task: str, engine: str, size: int, folder: Path, half: str = "") -> Measured:
+def run(task: str, engine: str, size: int, folder: Path, half: str = "", *, threads: int = 1) -> Measured:
     """One task in a process of its own; the wall time of the whole process is added."""
     start = time.perf_counter()
-    command = [sys.executable, str(PEERS), task, engine, str(size), str(folder), half]
+    command = [sys.executable, str(PEERS), task, engine, str(size), str(folder), half, str(threads)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return {**json.loads(done.stdout), "process": time.perf_counter() - start}
 
@@ -94,6 +95,29 @@ def searched(searches: dict[str, list[Measured]]) -> None:
     table("Searching: microseconds a query (batch: CPU time of all in one call, and its ratio)", header, rows)
 
 
+RANKERS = (("rankwell", 1), ("rankwell", 2), ("tantivy", 1))
+
+
+def ranked(size: int, folder: Path, repeats: int) -> None:
+    """How long whole runs take, by turns, and what a line costs beside the searching."""
+    runs: dict[tuple[str, int], list[Measured]] = {ranker: [] for ranker in RANKERS}
+    for name in dict.fromkeys(name for name, _ in RANKERS):
+        if not (folder / f"{name}-{size}").exists():
+            run("build", name, size, folder)
+    for _ in range(repeats):
+        for name, threads in RANKERS:
+            runs[name, threads].append(run("rank", name, size, folder, threads=threads))
+    ours, rows = median(runs["rankwell", 1], "wall"), []
+    for (name, threads), measured in runs.items():
+        wall, cpu, lines = (median(measured, key) for key in ("wall", "cpu", "lines"))
+        row = [f"{name}, {threads} threads", f"{lines:,.0f}", f"{wall:.2f}", f"{cpu:.2f}", f"{wall / ours:.2f}x"]
+        searching = median(measured, "searching") if "searching" in measured[0] else None
+        beside = "-" if searching is None else f"{(cpu - searching) / lines * 1e9:.0f}"
+        rows.append([*row, beside, f"{median(measured, 'memory'):.0f}"])
+    header = ["run of 1,000 documents a query", "lines", "s", "CPU s", "x ours", "ns a line beside searching", "MB"]
+    table("Ranking", header, rows)
+
+
 def main() -> None:
     """Measure all sizes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -104,11 +128,15 @@ def main() -> None:
     parser.add_argument("--half", choices=["first", "second"], default="second")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "rankwell-bench")
     parser.add_argument("--keep", action="store_true", help="do not build again what is there")
+    parser.add_argument("--rank", action="store_true", help="measure runs, not searches")
     options = parser.parse_args()
     names = options.engines.split(",")
     for size in map(int, options.sizes.split(",")):
         corpus = engine_corpus.make(options.folder, size, options.queries)
         print(f"\n## {size:,} documents\n\n{json.dumps(corpus.facts)}; {len(corpus.queries)} queries", flush=True)
+        if options.rank:
+            ranked(size, options.folder, options.repeats)
+            continue
         built: dict[str, list[Measured]] = {name: [] for name in names}
         found: dict[str, list[Measured]] = {name: [] for name in names}
         once: dict[str, list[Measured]] = {name: [] for name in names}

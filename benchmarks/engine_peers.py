@@ -1,8 +1,9 @@
 """The engines side by side, each in a process of its own: build, open, search.
 
-    python benchmarks/engine_peers.py build|search|once ENGINE CORPUS FOLDER [QUERIES]
+    python benchmarks/engine_peers.py build|search|once|rank ENGINE CORPUS FOLDER [QUERIES] [THREADS]
 
-One thread each. All analyse English text with the same stop words and Snowball's stemmer. Prints one JSON object.
+One thread each, if not told otherwise. All analyse English text with the same stop words and Snowball's stemmer.
+Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class Engine(Protocol):
 class Rankwell:
     """Us."""
 
+    prepared = False
+
     def build(self, corpus: engine_corpus.Corpus, folder: Path) -> None:
         """With the text stored beside the index."""
         from rankwell import Document
@@ -64,18 +67,24 @@ class Rankwell:
 
         self.index = Index.open(folder)
         self.scorings = {match: Scoring(match=match) for match in ("or", "and")}
+        self.searchers: dict[tuple[int, str], Search] = {}
 
     def prepare(self, queries: Sequence[str], match: str) -> list[Any] | None:
         """Plain text; loads the kernels, which a single search does without."""
         from rankwell.index.compiled import kernels
 
         kernels()
+        self.prepared = True
         self.index.search(queries[0], 10, self.scorings[match])
         return list(queries)
 
     def search(self, query: Any, k: int, match: str) -> object:
-        """One at a time, analysis included."""
-        return self.index.search(query, k, self.scorings[match])
+        """One at a time, analysis included; in a process that does no other search without the kernels."""
+        if not self.prepared:
+            return self.index.search(query, k, self.scorings[match])
+        if (k, match) not in self.searchers:
+            self.searchers[k, match] = self.index.searcher(k, self.scorings[match])
+        return self.searchers[k, match](query)
 
     def batch(self, queries: list[Any], k: int, match: str) -> object:
         """All at once."""
@@ -253,7 +262,39 @@ def once(engine: Engine, folder: Path, queries: list[str]) -> dict[str, Any]:
     return {}
 
 
-def main(task: str, name: str, size: str, folder: str, half: str = "") -> None:
+def rank(engine: Engine, folder: Path, queries: list[str], threads: int) -> dict[str, Any]:
+    """From queries to a TREC file of the 1,000 best of each: our command, or a search and a plain write of its hits.
+
+    A peer's lines have its own numbers of documents: reading ids of a million hits would be most of its time.
+    """
+    out = folder.with_name(f"{folder.name}-{threads}.trec")
+    if isinstance(engine, Rankwell):
+        asked = folder.with_name(f"{folder.name}.queries.tsv")
+        asked.write_text("".join(f"q{number}\t{query}\n" for number, query in enumerate(queries)), encoding="utf-8")
+        command = ["rank", str(folder), str(asked), "-o", str(out), "-k", "1000", "--threads", str(threads), "--quiet"]
+        from rankwell.cli import app
+
+        app(command, standalone_mode=False)
+        measured = {"cpu": time.process_time()}
+        engine.open(folder)
+        engine.batch(queries, 1000, "or")
+        start = time.process_time()
+        engine.batch(queries, 1000, "or")
+        measured["searching"] = time.process_time() - start
+    else:
+        engine.open(folder)
+        prepared = engine.prepare(queries, "or")
+        with out.open("w", encoding="utf-8") as file:
+            for number, query in enumerate(prepared or ()):
+                found: Any = engine.search(query, 1000, "or")
+                for place, (score, address) in enumerate(found.hits, 1):
+                    file.write(f"q{number} Q0 {address.doc} {place} {score} peer\n")
+        measured = {"cpu": time.process_time()}
+    with out.open("rb") as written:
+        return {**measured, "lines": sum(1 for _ in written), "memory": peak()}
+
+
+def main(task: str, name: str, size: str, folder: str, half: str = "", *threads: str) -> None:
     """Do one task and print what was measured."""
     place, engine = Path(folder), ENGINES[name]()
     corpus = engine_corpus.make(place, int(size), 0)
@@ -262,6 +303,10 @@ def main(task: str, name: str, size: str, folder: str, half: str = "") -> None:
     queries = corpus.queries[:middle] if half == "first" else corpus.queries[middle:]
     if task == "build":
         measured = build(engine, corpus, index)
+    elif task == "rank":
+        start = time.perf_counter()
+        measured = rank(engine, index, corpus.queries, int(threads[0]))
+        measured["wall"] = time.perf_counter() - start - 2 * measured.get("searching", 0.0)
     else:
         measured = {"search": search, "once": once}[task](engine, index, queries)
     print(json.dumps(measured))

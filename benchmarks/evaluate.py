@@ -107,41 +107,44 @@ def write_files(folder: Path, queries: int, documents: int, judged: float, seed:
     return qrels, run
 
 
-def timed(tool: str, qrels: Path, run: Path) -> tuple[float, Means]:
-    """Seconds and means of one tool in a new process."""
+def timed(tool: str, qrels: Path, run: Path) -> tuple[float, float, Means]:
+    """Seconds (wall and CPU) and means of one tool in a new process."""
     command = [sys.executable, __file__, "--tool", tool, str(qrels), str(run)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
-    seconds, means = json.loads(done.stdout.splitlines()[-1])
-    return seconds, means
+    seconds, cpu, means = json.loads(done.stdout.splitlines()[-1])
+    return seconds, cpu, means
 
 
 def one(tool: str, qrels: str, run: str) -> None:
     """What a process of its own does: import, then the clock, then one line of JSON."""
     measure = TOOLS[tool]()
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), time.process_time()
     means = measure(qrels, run)
-    print(json.dumps([time.perf_counter() - start, means]))
+    print(json.dumps([time.perf_counter() - start, time.process_time() - cpu, means]))
 
 
 def compare(options: argparse.Namespace) -> None:
     """All tools in turn, as often as asked, and the table."""
     tools = [name for name in TOOLS if name in options.tools.split(",")]
     seconds: dict[str, list[float]] = {name: [] for name in tools}
+    cpu: dict[str, list[float]] = {name: [] for name in tools}
     means: dict[str, Means] = {}
     with tempfile.TemporaryDirectory() as folder:
         qrels, run = write_files(Path(folder), options.queries, options.documents, options.judged, options.seed)
         print(f"{options.queries} queries x {options.documents} documents, {run.stat().st_size / 1e6:.0f} MB")
         for repeat in range(options.repeats):
             for name in tools[repeat % len(tools) :] + tools[: repeat % len(tools)]:
-                taken, means[name] = timed(name, qrels, run)
+                taken, used, means[name] = timed(name, qrels, run)
                 seconds[name].append(taken)
-    ours = statistics.median(seconds["rankwell"])
-    print(f"{'tool':<12} {'median s':>9} {'min':>7} {'max':>7} {'x ours':>7}  means")
+                cpu[name].append(used)
+    ours, ours_cpu = statistics.median(seconds["rankwell"]), statistics.median(cpu["rankwell"])
+    print(f"{'tool':<12} {'median s':>9} {'min':>7} {'max':>7} {'x ours':>7} {'CPU s':>7} {'x ours':>7}  means")
     for name in tools:
         middle = statistics.median(seconds[name])
         shown = "  ".join(f"{measure} {value:.4f}" for measure, value in sorted(means[name].items()))
         spread = f"{min(seconds[name]):>7.2f} {max(seconds[name]):>7.2f}"
-        print(f"{name:<12} {middle:>9.2f} {spread} {middle / ours:>7.2f}  {shown}")
+        used = statistics.median(cpu[name])
+        print(f"{name:<12} {middle:>9.2f} {spread} {middle / ours:>7.2f} {used:>7.2f} {used / ours_cpu:>7.2f}  {shown}")
     for name in tools:
         for measure in means[name].keys() & means["rankwell"].keys():
             if abs(means[name][measure] - means["rankwell"][measure]) > AGREEMENT:

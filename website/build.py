@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -15,6 +17,41 @@ SHIM = re.compile(r"""https://unpkg\.com/iframe-worker/shim""")
 OURS = "assets/javascripts/file-worker.js"
 # What a browser would load by itself. Links that a reader may follow are another matter.
 LOADED = re.compile(r"""<(?:script|img|iframe|link|source)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^"'> ]+""")
+
+
+class Addresses(HTMLParser):
+    """Collects the links of a page and the places on it that links can lead to."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.places: set[str] = set()
+        self.links: list[str] = []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Look at one element."""
+        del tag
+        for name, value in attrs:
+            if name == "id" and value:
+                self.places.add(value)
+            elif name in {"href", "src"} and value:
+                self.links.append(value)
+
+
+def broken_links(site: Path) -> list[str]:
+    """The links within the site that lead to no file, or to no place on a page."""
+    pages = {page.resolve(): Addresses(page) for page in sorted(site.rglob("*.html"))}
+    broken = []
+    for page, addresses in pages.items():
+        for link in addresses.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc or page.name == "404.html":  # whose links are those of the site's root
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            place = unquote(parts.fragment)
+            if not target.exists() or (place and target in pages and place not in pages[target].places):
+                broken.append(f"{page.relative_to(site.resolve())}: {link}")
+    return broken
 
 
 def build(project: Path) -> Path:
@@ -39,6 +76,9 @@ def build(project: Path) -> Path:
         outside += [f"{page.relative_to(folder)}: {found}" for found in LOADED.findall(text)]
     if outside:
         sys.exit("the site would load things from outside:\n" + "\n".join(outside))
+    broken = broken_links(folder)
+    if broken:
+        sys.exit("links that lead nowhere:\n" + "\n".join(broken))
     return folder
 
 

@@ -18,6 +18,8 @@ from rankwell.models.parade.training import ParadeSettings
 from rankwell.models.reranking.reranker import RerankSettings
 from rankwell.models.review_rankers.training import ArchitectureSettings
 from rankwell.retrieve import BM25, RM3, CosineTfIdf, Dense, RandomRanker
+from rankwell.training.adapt import AdaptSettings
+from rankwell.training.finetune import FinetuneSettings
 
 UNLIMITED = 1e9  # nobody asks for more
 PAGE = Path(__file__).parents[1] / "docs" / "parameters.md"
@@ -36,6 +38,8 @@ SECTIONS: dict[str, type[Any]] = {
     "Random": RandomRanker,
     "Re-rankers": RerankSettings,
     "Interpolation": Interpolate,
+    "Recipe: finetune": FinetuneSettings,
+    "Recipe: adapt": AdaptSettings,
     "Training: cross-encoder": CrossEncoderSettings,
     "Training: bi-encoder": BiEncoderSettings,
     "Training: PARADE": ParadeSettings,
