@@ -51,6 +51,19 @@ def test_a_failure_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path, err
     assert names(tmp_path) == ["f"]
 
 
+def test_an_interruption_just_after_the_file_was_made_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: Path, mode: str) -> None:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        raise KeyboardInterrupt(mode)
+
+    monkeypatch.setattr(Path, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt), atomic_write(tmp_path / "f"):
+        pytest.fail("the file was never opened")
+    assert names(tmp_path) == []
+
+
 def test_a_full_disk_is_one_clear_line_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"old")

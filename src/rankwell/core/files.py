@@ -28,11 +28,11 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
     target = path if in_place else Path(os.path.realpath(path))
     temporary = target if in_place else target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.part")
     try:
-        make_folder(target.parent)
-        file = temporary.open("wb" if in_place else "xb")
-    except OSError as error:
-        raise RankwellError(f"{path}: cannot write here: {error.strerror}") from error
-    try:
+        try:
+            make_folder(target.parent)
+            file = temporary.open("wb" if in_place else "xb")
+        except OSError as error:
+            raise RankwellError(f"{path}: cannot write here: {error.strerror}") from error
         with file:
             yield file
             file.flush()
@@ -43,9 +43,10 @@ def atomic_write(path: Path | str) -> Iterator[BinaryIO]:
                 shutil.copymode(target, temporary)
             temporary.replace(target)
             sync_folder(target.parent)
-    except BaseException as error:
+    except BaseException as error:  # also one that comes just after the file was made
         if not in_place:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
         ours = isinstance(error, OSError) and error.filename in (None, str(temporary))
         if ours and isinstance(error, OSError) and error.errno is not None:
             raise RankwellError(f"{path}: not written: {error.strerror}") from error
