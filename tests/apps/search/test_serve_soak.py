@@ -13,7 +13,7 @@ MEGABYTE = 1 << 20
 
 
 # When versions were left to the garbage collector, 128 descriptors were used up after 5 seconds, 256 after 15.
-@pytest.mark.parametrize(("seconds", "descriptors"), [(15, 128), pytest.param(300, 256, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("seconds", "descriptors"), [(15, 128), pytest.param(120, 256, marks=pytest.mark.long)])
 def test_constant_writing_with_few_descriptors(
     tmp_path: Path, shared_home: Path, seconds: float, descriptors: int
 ) -> None:
